@@ -1,0 +1,1 @@
+"""Backends: models and stores behind the ports, named by entry points."""

@@ -1,0 +1,74 @@
+"""The error tree: each error carries its exit code and a hint that names the next step.
+
+| code | meaning                                                             |
+|------|---------------------------------------------------------------------|
+| 0    | done; `query` found something                                       |
+| 1    | ran well, the answer is no: nothing found, `--check` would change   |
+| 2    | usage or configuration error                                        |
+| 3    | the operation failed, or finished with some inputs unread           |
+| 4    | a backend is missing or cannot load                                 |
+| 5    | the store is busy: another process writes, try again                |
+| 6    | the store is damaged                                                |
+| 70   | a bug in ragmem: the traceback was saved, its path is printed       |
+| 130  | interrupted                                                         |
+"""
+
+EXIT_OK = 0
+EXIT_NO = 1
+EXIT_USAGE = 2
+EXIT_FAILED = 3
+EXIT_BACKEND = 4
+EXIT_BUSY = 5
+EXIT_DAMAGED = 6
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+
+
+class RagmemError(Exception):
+    """The operation failed (exit code 3); the message is one line, lower case, without full stop."""
+
+    exit_code: int = EXIT_FAILED
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(RagmemError):
+    """The command line or the request cannot be carried out as given (exit code 2)."""
+
+    exit_code = EXIT_USAGE
+
+
+class ConfigError(UsageError):
+    """A configuration file or variable is wrong; the message names file, line and key (exit code 2)."""
+
+
+class NotFoundError(UsageError):
+    """A source, memory or entity that was named does not exist (exit code 2)."""
+
+
+class SourceError(RagmemError):
+    """A file could not be read as a source; the message names the file (exit code 3)."""
+
+
+class StorageError(RagmemError):
+    """The home cannot be written: full disk, read-only folder, missing permission (exit code 3)."""
+
+
+class BackendError(RagmemError):
+    """A backend is not installed or its model cannot load (exit code 4)."""
+
+    exit_code = EXIT_BACKEND
+
+
+class StoreBusyError(RagmemError):
+    """Another process kept the write lock longer than we wait (exit code 5)."""
+
+    exit_code = EXIT_BUSY
+
+
+class StoreDamagedError(RagmemError):
+    """The database cannot be read, or was written by a newer ragmem (exit code 6)."""
+
+    exit_code = EXIT_DAMAGED

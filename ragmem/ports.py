@@ -1,0 +1,136 @@
+"""The ports: what a backend must offer, as structural protocols.
+
+A backend is a module with `open_models(options) -> Models` and/or `open_store(options, models) -> Store`,
+named by an entry point in the group `ragmem.backends`. ragmem's own backends come in by the same door.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ragmem.domain.model import Entity, Hit, Record, Relation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Role = Literal["document", "query"]
+Mode = Literal["local", "global", "hybrid", "naive", "mix"]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model and its weights; vectors of different ids never mix."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
+        """Return an array (len(texts), dimensions) of unit length rows; an empty input gives (0, dimensions).
+
+        A text's vector does not depend on the other texts of the call. Safe to call from several threads.
+        """
+        ...
+
+
+class LanguageModel(Protocol):
+    """Completes a prompt."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model."""
+        ...
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Return the completion; with a schema, JSON text that satisfies it."""
+        ...
+
+
+class Models(Protocol):
+    """The models of one backend; opening them is cheap, the first use loads them."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder; raises BackendError when it cannot load."""
+        ...
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The language model, or None where none is configured."""
+        ...
+
+    def close(self) -> None:
+        """Free what was loaded; closing twice is fine."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps vectors and graph of the memories, per project (a project's graph never mixes with another's)."""
+
+    def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
+        """Index the records, all or nothing; putting twice is putting once, a changed record replaces its old self.
+
+        Embeds before it takes the write lock. `finish` runs inside the transaction, just before the commit:
+        what it writes to the catalog is durable exactly when the records are.
+        """
+        ...
+
+    def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
+        """Remove everything that only these memories brought in; unknown ids are ignored."""
+        ...
+
+    def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
+        """Return the nearest chunks by vector, best first, of these projects (None: all); score = cosine."""
+        ...
+
+    def entities(
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Entity, int]]:
+        """Return entities whose name starts with the prefix (any case) with their degree, most connected first."""
+        ...
+
+    def neighbours(
+        self, name: str, *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Relation, Entity]]:
+        """Return the relations of an entity with the entity at the other end, heaviest first."""
+        ...
+
+    def subgraph(
+        self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
+    ) -> Mapping[str, Any]:
+        """Return LightRAG's graph document {nodes, edges, is_truncated} around a label ("*": the most connected)."""
+        ...
+
+    def native_query(
+        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+    ) -> Mapping[str, Any]:
+        """Run the engine's own retrieval and return its structured answer (LightRAG's aquery_data document)."""
+        ...
+
+    def memory_ids(self) -> set[str]:
+        """Return the ids of all memories that are in the store."""
+        ...
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts: vectors, entities, relations, ..."""
+        ...
+
+    def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """Remove what belongs to no memory (orphan vectors, nodes, edges), compact; return what was (or would be) removed."""
+        ...
+
+    def close(self) -> None:
+        """Close the store; closing twice is fine."""
+        ...

@@ -1,0 +1,1 @@
+"""The services: one use case a file."""

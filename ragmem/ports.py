@@ -80,7 +80,9 @@ class Store(Protocol):
     """Keeps vectors and graph of the memories, per project (a project's graph never mixes with another's)."""
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
-        """Index the records, all or nothing; putting twice is putting once, a changed record replaces its old self.
+        """Index the records, all or nothing; putting twice is putting once.
+
+        A record whose memory is there already replaces it.
 
         Embeds before it takes the write lock. `finish` runs inside the transaction, just before the commit:
         what it writes to the catalog is durable exactly when the records are.
@@ -98,7 +100,7 @@ class Store(Protocol):
     def entities(
         self, prefix: str = "", *, limit: int = 50, project: str | None = None
     ) -> list[tuple[Entity, int]]:
-        """Return entities whose name starts with the prefix (any case) with their degree, most connected first."""
+        """Return entities whose name starts with the prefix (any case), with degree, most connected first."""
         ...
 
     def neighbours(
@@ -110,13 +112,13 @@ class Store(Protocol):
     def subgraph(
         self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
     ) -> Mapping[str, Any]:
-        """Return LightRAG's graph document {nodes, edges, is_truncated} around a label ("*": the most connected)."""
+        """Return LightRAG's document {nodes, edges, is_truncated} around a label ("*": most connected)."""
         ...
 
     def native_query(
         self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
     ) -> Mapping[str, Any]:
-        """Run the engine's own retrieval and return its structured answer (LightRAG's aquery_data document)."""
+        """Run the engine's own retrieval and return its answer (LightRAG's aquery_data document)."""
         ...
 
     def memory_ids(self) -> set[str]:
@@ -128,7 +130,7 @@ class Store(Protocol):
         ...
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Remove what belongs to no memory (orphan vectors, nodes, edges), compact; return what was (or would be) removed."""
+        """Remove what belongs to no memory (vectors, nodes, edges) and compact; return the counts."""
         ...
 
     def close(self) -> None:

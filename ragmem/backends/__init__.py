@@ -1,1 +1,54 @@
-"""Backends: models and stores behind the ports, named by entry points."""
+"""Backends: models and stores behind the ports, found by name through entry points."""
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, cast
+
+from ragmem.catalog.database import Database
+from ragmem.errors import BackendError
+from ragmem.ports import Models, Store
+
+ENTRY_POINTS = "ragmem.backends"
+
+# The same names as in pyproject.toml (a test holds them equal). Reading entry points opens the metadata of
+# every installed package, some 50 ms that a query need not pay for a backend that ships with ragmem.
+SHIPPED: Mapping[str, str] = {
+    "fake": "ragmem.backends.fake",
+    "lightrag": "ragmem.backends.lightrag",
+    "minilm": "ragmem.backends.minilm",
+    "mlx": "ragmem.backends.mlx",
+}
+
+
+def _module(name: str) -> ModuleType:
+    if name in SHIPPED:
+        return importlib.import_module(SHIPPED[name])
+    from importlib.metadata import entry_points
+
+    found = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if name not in found:
+        names = ", ".join(sorted({*SHIPPED, *found}))
+        raise BackendError(f'there is no backend "{name}"', hint=f"installed backends: {names}")
+    try:
+        return cast("ModuleType", found[name].load())
+    except ImportError as error:
+        raise BackendError(
+            f'the backend "{name}" cannot load: {error}', hint="is its package installed"
+        ) from error
+
+
+def open_models(name: str, options: Mapping[str, Any]) -> Models:
+    """Return the models of a backend; raises BackendError when there is none of that name."""
+    module = _module(name)
+    if not hasattr(module, "open_models"):
+        raise BackendError(f'the backend "{name}" has no models', hint="see `ragmem inspect config`")
+    return cast("Models", module.open_models(options))
+
+
+def open_store(name: str, options: Mapping[str, Any], models: Models, *, database: Database) -> Store:
+    """Return the store of a backend; raises BackendError when there is none of that name."""
+    module = _module(name)
+    if not hasattr(module, "open_store"):
+        raise BackendError(f'the backend "{name}" has no store', hint="see `ragmem inspect config`")
+    return cast("Store", module.open_store(options, models, database=database))

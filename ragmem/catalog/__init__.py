@@ -1,1 +1,1 @@
-"""The catalog: what ragmem knows for certain, in one SQLite file; vectors and graph can be rebuilt from it."""
+"""The catalog: what ragmem knows for certain, in one SQLite file; all else can be rebuilt from it."""

@@ -25,6 +25,10 @@ _BUSY = ("locked", "busy")
 _UNWRITABLE = ("readonly", "read-only", "full", "unable to open", "disk i/o")
 
 
+def _active(connection: sqlite3.Connection) -> bool:
+    return connection.in_transaction
+
+
 def translate(error: sqlite3.Error, path: Path) -> RagmemError:
     """Return the RagmemError that says what a SQLite error means to a person."""
     text = str(error).lower()
@@ -135,14 +139,14 @@ class Database:
         """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
         connection = self.connection()
         try:
-            if connection.in_transaction:
+            if _active(connection):
                 yield connection
                 return
             connection.execute("BEGIN")
             try:
                 yield connection
             finally:
-                if connection.in_transaction:
+                if _active(connection):
                     connection.execute("ROLLBACK")
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
@@ -155,7 +159,7 @@ class Database:
         seconds of waiting, StorageError when the disk is full or the home read-only.
         """
         connection = self.connection()
-        if connection.in_transaction:
+        if _active(connection):
             yield connection
             return
         if self.read_only:
@@ -169,12 +173,12 @@ class Database:
                 try:
                     yield connection
                 except BaseException:
-                    if connection.in_transaction:
+                    if _active(connection):
                         connection.execute("ROLLBACK")
                     raise
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                if connection.in_transaction:
+                if _active(connection):
                     connection.execute("ROLLBACK")
                 raise translate(error, self.path) from error
 

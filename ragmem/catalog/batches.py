@@ -1,0 +1,21 @@
+"""Split long lists of SQL parameters, because SQLite takes a bounded number of them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PARAMETERS = 500
+
+
+def batches(items: Iterable[T], size: int = PARAMETERS) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `size`, in order; nothing for no items."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def marks(items: list[T]) -> str:
+    """Return the placeholders of an IN list: `?,?,?`."""
+    return ",".join("?" * len(items))

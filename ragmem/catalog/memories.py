@@ -1,0 +1,299 @@
+"""The memories of the catalog: accept, look up, count, remove."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from ragmem.catalog.batches import batches, marks
+from ragmem.catalog.database import Database
+from ragmem.catalog.rows import (
+    MEMORY_COLUMNS,
+    SELECT_MEMORY,
+    chunk_from,
+    from_stamp,
+    memory_from,
+    memory_values,
+)
+from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
+from ragmem.errors import NotFoundError
+
+MIN_PREFIX = 4
+"""Characters of an id that people must type at least."""
+
+_UPDATE = ", ".join(
+    f"{column} = excluded.{column}"
+    for column in MEMORY_COLUMNS
+    if column not in {"id", "recalls", "created_at"}
+)
+_UPSERT = (
+    f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)}) VALUES ({', '.join('?' * len(MEMORY_COLUMNS))}) "
+    f"ON CONFLICT (id) DO UPDATE SET {_UPDATE} RETURNING n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the catalog knows of an id, for deciding whether a draft is new, changed or unchanged."""
+
+    content_hash: str
+    state: State
+    fingerprint: str
+
+
+def fingerprint(memory: Memory) -> str:
+    """Return what must be equal, beside the text, for a memory to be unchanged."""
+    return orjson.dumps(
+        [
+            memory.title,
+            memory.kind.value,
+            memory.tier.value,
+            list(memory.tags),
+            int(memory.event_time.timestamp()),
+            memory.summary,
+            dict(memory.metadata),
+        ],
+        option=orjson.OPT_SORT_KEYS,
+    ).decode()
+
+
+class Memories:
+    """Memories, their chunks and their full text in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def accept(self, items: Iterable[tuple[Memory, Sequence[Chunk]]]) -> None:
+        """Write memories with their chunks and full text in one transaction: the acknowledgement.
+
+        A memory that exists is replaced, but keeps its creation date and recalls.
+        """
+        with self._database.write() as connection:
+            for memory, chunks in items:
+                (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
+                _drop_chunks(connection, [number])
+                tags = " ".join(memory.tags)
+                for chunk in chunks:
+                    cursor = connection.execute(
+                        "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
+                        " VALUES (?,?,?,?,?,?)",
+                        (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end),
+                    )
+                    connection.execute(
+                        "INSERT INTO chunks_text (rowid, title, heading, text, tags) VALUES (?,?,?,?,?)",
+                        (cursor.lastrowid, memory.title, chunk.heading, chunk.text, tags),
+                    )
+
+    def mark(self, ids: Iterable[str], state: State) -> None:
+        """Set the state of memories."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "UPDATE memories SET state = ? WHERE id = ?",
+                [(state.value, identifier) for identifier in ids],
+            )
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Remove memories with their chunks and full text for good; return how many there were."""
+        removed = 0
+        with self._database.write() as connection:
+            for batch in batches(ids):
+                numbers = [
+                    number
+                    for (number,) in connection.execute(
+                        f"SELECT n FROM memories WHERE id IN ({marks(batch)})", batch
+                    )
+                ]
+                _drop_chunks(connection, numbers)
+                connection.executemany("DELETE FROM memories WHERE n = ?", [(number,) for number in numbers])
+                removed += len(numbers)
+        return removed
+
+    def known(self, ids: Iterable[str]) -> dict[str, Known]:
+        """Return what is known of those ids that exist."""
+        found: dict[str, Known] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for row in connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
+                ):
+                    memory = memory_from(row)
+                    found[memory.id] = Known(memory.content_hash, memory.state, fingerprint(memory))
+        return found
+
+    def get(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """Return the memories with these full ids that exist."""
+        found: dict[str, Memory] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for row in connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
+                ):
+                    memory = memory_from(row)
+                    found[memory.id] = memory
+        return found
+
+    def resolve(self, prefix: str) -> Memory:
+        """Return the one memory whose id starts with the prefix.
+
+        Raises NotFoundError when there is none, when there are several, or when the prefix is too short.
+        """
+        wanted = prefix.strip().lower()
+        if not wanted.isalnum() or len(wanted) < MIN_PREFIX or len(wanted) > ID_LENGTH:
+            raise NotFoundError(
+                f'"{prefix}" is not a memory id',
+                hint="ids look like 3q7hn2zk5x4m; `ragmem query --ids` prints them",
+            )
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {SELECT_MEMORY} FROM memories m WHERE id >= ? AND id < ? LIMIT 2",
+                (wanted, wanted + "\x7f"),
+            ).fetchall()
+        if not rows:
+            raise NotFoundError(
+                f'no memory has the id "{prefix}"', hint="`ragmem query --ids TEXT` prints ids"
+            )
+        if len(rows) > 1:
+            raise NotFoundError(
+                f'several memories have ids that start with "{prefix}"', hint="give more characters"
+            )
+        return memory_from(rows[0])
+
+    def chunks(self, memory: Memory) -> tuple[Chunk, ...]:
+        """Return the chunks of a memory in order."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+                " JOIN memories m ON m.n = c.memory WHERE m.id = ? ORDER BY c.position",
+                (memory.id,),
+            ).fetchall()
+        return tuple(chunk_from(memory, row) for row in rows)
+
+    def chunks_by_id(self, ids: Iterable[str]) -> dict[str, tuple[str, tuple[str, int, str, int, int]]]:
+        """Return chunk id -> (memory id, row for `chunk_from`) of those that exist."""
+        found: dict[str, tuple[str, tuple[str, int, str, int, int]]] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for memory_id, *row in connection.execute(
+                    "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+                    f" JOIN memories m ON m.n = c.memory WHERE c.id IN ({marks(batch)})",
+                    batch,
+                ):
+                    found[row[0]] = (memory_id, (row[0], row[1], row[2], row[3], row[4]))
+        return found
+
+    def each(self, *, states: Sequence[State] = (), source: str | None = None) -> Iterator[Memory]:
+        """Yield memories in the order of their ids, read in batches, so that writers may write meanwhile."""
+        last = ""
+        conditions = ["m.id > ?"]
+        fixed: list[str] = []
+        if states:
+            conditions.append(f"m.state IN ({marks(list(states))})")
+            fixed += [state.value for state in states]
+        if source is not None:
+            conditions.append("m.source = ?")
+            fixed.append(source)
+        while True:
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE {' AND '.join(conditions)}"
+                    " ORDER BY m.id LIMIT 200",
+                    [last, *fixed],
+                ).fetchall()
+            for row in rows:
+                yield memory_from(row)
+            if not rows:
+                return
+            last = rows[-1][0]
+
+    def ids(self, *, states: Sequence[State] = ()) -> set[str]:
+        """Return the ids of all memories, or of those in these states."""
+        with self._database.read() as connection:
+            if states:
+                return {
+                    identifier
+                    for (identifier,) in connection.execute(
+                        f"SELECT id FROM memories WHERE state IN ({marks(list(states))})",
+                        [state.value for state in states],
+                    )
+                }
+            return {identifier for (identifier,) in connection.execute("SELECT id FROM memories")}
+
+    def duplicates(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return groups of exact duplicates within a project: (key, [(id, uri), ...] oldest first)."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT m.project || '/' || m.spec || '/' || m.content_hash, m.id, m.uri FROM memories m"
+                " JOIN (SELECT project, spec, content_hash FROM memories"
+                " GROUP BY 1, 2, 3 HAVING count(*) > 1) d"
+                " ON d.project = m.project AND d.spec = m.spec AND d.content_hash = m.content_hash"
+                " ORDER BY 1, m.created_at, m.id"
+            ).fetchall()
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for key, identifier, uri in rows:
+            groups.setdefault(key, []).append((identifier, uri))
+        return list(groups.items())
+
+    def places(self, *, sources: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+        """Return (id, source, uri) of all memories, or of those of some sources."""
+        with self._database.read() as connection:
+            where = f"WHERE source IN ({marks(list(sources))})" if sources else ""
+            return connection.execute(
+                f"SELECT id, source, uri FROM memories {where} ORDER BY source, uri", list(sources)
+            ).fetchall()
+
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many memories there are by state, source, kind, tier and project."""
+        result: dict[str, Mapping[str, int]] = {}
+        with self._database.read() as connection:
+            for column in ("state", "source", "kind", "tier", "project"):
+                result[column] = dict(
+                    connection.execute(
+                        f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
+                    ).fetchall()
+                )
+            (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+            (characters,) = connection.execute(
+                "SELECT coalesce(sum(length(text)), 0) FROM memories"
+            ).fetchone()
+        result["total"] = {
+            "memories": sum(result["state"].values()),
+            "chunks": int(chunks),
+            "characters": int(characters),
+        }
+        return result
+
+    def source_rows(self) -> list[dict[str, object]]:
+        """Return per source: memories, characters, first and last event time."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT source, count(*), sum(length(text)), min(event_at), max(event_at), max(updated_at)"
+                " FROM memories GROUP BY source ORDER BY source"
+            ).fetchall()
+        return [
+            {
+                "source": source,
+                "memories": count,
+                "characters": characters,
+                "oldest": from_stamp(oldest),
+                "newest": from_stamp(newest),
+                "updated": from_stamp(updated),
+            }
+            for source, count, characters, oldest, newest, updated in rows
+        ]
+
+    def recalled(self, ids: Sequence[str]) -> None:
+        """Count one recall of each memory."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "UPDATE memories SET recalls = recalls + 1 WHERE id = ?",
+                [(identifier,) for identifier in ids],
+            )
+
+
+def _drop_chunks(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    for number in numbers:
+        connection.execute(
+            "DELETE FROM chunks_text WHERE rowid IN (SELECT n FROM chunks WHERE memory = ?)", (number,)
+        )
+        connection.execute("DELETE FROM chunks WHERE memory = ?", (number,))

@@ -1,0 +1,95 @@
+"""Memories as rows, and rows as memories."""
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+MEMORY_COLUMNS = (
+    "id", "source", "uri", "project", "spec", "title", "text", "summary", "kind", "category", "tier",
+    "state", "protected", "tags", "metadata", "content_hash", "recalls", "event_at", "created_at",
+    "updated_at",
+)  # fmt: skip
+SELECT_MEMORY = ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
+
+
+def to_stamp(moment: datetime) -> int:
+    """Return microseconds since 1970 in UTC, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_stamp(stamp: int) -> datetime:
+    """Return the timezone-aware moment of a stamp."""
+    return _EPOCH + timedelta(microseconds=stamp)
+
+
+def memory_values(memory: Memory) -> tuple[Any, ...]:
+    """Return a memory's values in the order of MEMORY_COLUMNS."""
+    return (
+        memory.id,
+        memory.source,
+        memory.uri,
+        memory.scope.project,
+        memory.scope.spec,
+        memory.title,
+        memory.text,
+        memory.summary,
+        memory.kind.value,
+        memory.category.value,
+        memory.tier.value,
+        memory.state.value,
+        int(memory.protected),
+        orjson.dumps(list(memory.tags)).decode(),
+        orjson.dumps(dict(memory.metadata)).decode(),
+        memory.content_hash,
+        memory.recalls,
+        to_stamp(memory.event_time),
+        to_stamp(memory.created_at),
+        to_stamp(memory.updated_at),
+    )
+
+
+def memory_from(row: tuple[Any, ...] | sqlite3.Row) -> Memory:
+    """Return the memory of a row in the order of MEMORY_COLUMNS."""
+    value = dict(zip(MEMORY_COLUMNS, row, strict=True))
+    return Memory(
+        id=value["id"],
+        source=value["source"],
+        uri=value["uri"],
+        scope=Scope(value["project"], value["spec"]),
+        title=value["title"],
+        text=value["text"],
+        summary=value["summary"],
+        kind=Kind(value["kind"]),
+        category=Category(value["category"]),
+        tier=Tier(value["tier"]),
+        state=State(value["state"]),
+        protected=bool(value["protected"]),
+        tags=tuple(orjson.loads(value["tags"])),
+        metadata=orjson.loads(value["metadata"]),
+        content_hash=value["content_hash"],
+        recalls=value["recalls"],
+        event_time=from_stamp(value["event_at"]),
+        created_at=from_stamp(value["created_at"]),
+        updated_at=from_stamp(value["updated_at"]),
+    )
+
+
+def chunk_from(memory: Memory, row: tuple[str, int, str, int, int]) -> Chunk:
+    """Return the chunk of a row (id, position, heading, begin_at, end_at) of this memory."""
+    identifier, position, heading, begin, end = row
+    return Chunk(
+        id=identifier,
+        memory_id=memory.id,
+        order=position,
+        text=memory.indexed_text[begin:end],
+        heading=heading,
+        start=begin,
+        end=end,
+    )

@@ -1,0 +1,196 @@
+"""The structure of a Markdown text as spans: blocks, lines and sentences.
+
+Every function walks the text once and looks at no character more than a few times, so that the cost is linear
+for any input; a text without Markdown is simply a row of paragraphs.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_HEADING_CHARS = 200
+"""A longer heading line is text that happens to begin with `#`."""
+
+_LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
+_RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
+_SENTENCE_END = re.compile(
+    r"[.!?]['\")\]*_`]{0,4}[ \t\r\n]+(?=[^a-z\s])|[\u3002\uff01\uff1f][\u300d\u300f\u201d\u2019)]{0,2}"
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|resp)|\b[A-Z])\.$")
+_ABBREVIATION_REACH = 8
+
+
+class Form(StrEnum):
+    """What a block is."""
+
+    HEADING = "heading"
+    FENCE = "fence"
+    TABLE = "table"
+    ITEM = "item"
+    PARAGRAPH = "paragraph"
+    RULE = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block, `text[start:end]`, without the blank lines after it; level and title are a heading's."""
+
+    form: Form
+    start: int
+    end: int
+    level: int = 0
+    title: str = ""
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a text in order; together they hold every non-blank character exactly once.
+
+    A fence runs to its closing line or to the end of the text. An item is one list item with its lazy and
+    indented continuation lines, without its nested items, which are blocks of their own.
+    """
+    rows = [(line.start(), line.start() + len(line.group().rstrip())) for line in _LINE.finditer(text)]
+    at = 0
+    while at < len(rows):
+        start, end = rows[at]
+        if start == end:
+            at += 1
+            continue
+        form, found = _line_form(text[start:end])
+        if form is Form.HEADING and found is not None:
+            at += 1
+            title = (found.group(2) or "").strip().rstrip("#").rstrip()
+            yield Block(form, start, end, len(found.group(1)), title)
+        elif form is Form.RULE:
+            at += 1
+            yield Block(form, start, end)
+        elif form is Form.FENCE and found is not None:
+            at = _fence_end(text, rows, at + 1, found.group(1))
+            yield Block(form, start, max(stop for _, stop in rows[at - 1 : at]))
+        else:
+            last = _run_end(text, rows, at + 1, form)
+            if last == at + 1 and last < len(rows) and _underlined(text, rows, last):
+                at = last + 1
+                yield Block(Form.HEADING, start, rows[last][1], 1, text[start:end].strip())
+            else:
+                at = last
+                yield Block(form, start, rows[last - 1][1])
+
+
+def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> int:
+    """Return the row after the fence that was opened by these marks before row `at`."""
+    full = at
+    while at < len(rows):
+        start, end = rows[at]
+        at += 1
+        if start == end:
+            continue
+        full = at
+        mark = text[start : start + MAX_HEADING_CHARS].strip(" \t>\r\n")
+        if mark.startswith(fence) and not mark.strip(fence[0]):
+            return at
+    return full
+
+
+def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: Form) -> int:
+    """Return the row after the paragraph, item or table that goes on at row `at`."""
+    while at < len(rows):
+        start, end = rows[at]
+        if start == end:
+            break
+        follows, _ = _line_form(text[start:end])
+        if not (follows is form is not Form.ITEM or (form is Form.ITEM and follows is Form.PARAGRAPH)):
+            break
+        if form is Form.PARAGRAPH and _underlined(text, rows, at):
+            break
+        at += 1
+    return at
+
+
+def _underlined(text: str, rows: list[tuple[int, int]], at: int) -> bool:
+    """Tell whether row `at` is the line of equal signs that makes the row above it a heading."""
+    start, end = rows[at]
+    above = rows[at - 1][1] - rows[at - 1][0]
+    return (
+        text[start] == "="
+        and 3 <= end - start <= MAX_HEADING_CHARS >= above
+        and not text[start:end].strip("=")
+    )
+
+
+def _line_form(body: str) -> tuple[Form, re.Match[str] | None]:
+    """Return what a line that is not blank begins, with the match that says so."""
+    first = body.lstrip()[0]
+    if first == "#" and len(body) <= MAX_HEADING_CHARS and (found := _HEADING.match(body)):
+        return Form.HEADING, found
+    if first in "`~-*+>" and (found := _FENCE.match(body)) and "`" not in found.group(2):
+        return Form.FENCE, found
+    if first == "|":
+        return Form.TABLE, None
+    if first in "-*_" and len(body) <= MAX_HEADING_CHARS and _RULE.match(body):
+        return Form.RULE, None
+    if (first in "-*+" or first.isdigit()) and _ITEM.match(body):
+        return Form.ITEM, None
+    return Form.PARAGRAPH, None
+
+
+def lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the lines in text[start:end] that are not blank, without surrounding white space."""
+    for line in _LINE.finditer(text, start, end):
+        span = trim(text, line.start(), line.end())
+        if span[0] < span[1]:
+            yield span
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences in text[start:end]; together they hold every non-blank character.
+
+    A sentence ends at `.`, `!` or `?` before white space and anything but a small letter, not after a common
+    abbreviation or an initial; Chinese and Japanese full stops end one too.
+    """
+    begin = start
+    for mark in _SENTENCE_END.finditer(text, start, end):
+        stop = mark.end()
+        if text[mark.start()] == "." and _ABBREVIATION.search(
+            text, max(begin, mark.start() - _ABBREVIATION_REACH), mark.start() + 1
+        ):
+            continue
+        span = trim(text, begin, stop)
+        if span[0] < span[1]:
+            yield span
+        begin = stop
+    span = trim(text, begin, end)
+    if span[0] < span[1]:
+        yield span
+
+
+def units(text: str) -> Iterator[tuple[Block, int, int]]:
+    """Yield the statements of a text, each with its block: sentences, or lines of tables and fences.
+
+    The delimiter lines of fences and tables, and rules, state nothing and are left out; a heading is one.
+    """
+    for block in blocks(text):
+        if block.form is Form.RULE:
+            continue
+        if block.form is Form.HEADING:
+            yield block, block.start, block.end
+        elif block.form in {Form.FENCE, Form.TABLE}:
+            for begin, stop in lines(text, block.start, block.end):
+                if text[begin] in "`~" and text.startswith(("```", "~~~"), begin):
+                    continue
+                if block.form is Form.TABLE and not text[begin:stop].strip("|-: \t"):
+                    continue
+                yield block, begin, stop
+        else:
+            for begin, stop in sentences(text, block.start, block.end):
+                yield block, begin, stop
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without the white space at its ends; an all-blank span becomes empty."""
+    part = text[start:end]
+    left = len(part) - len(part.lstrip())
+    return start + left, max(start + left, start + len(part.rstrip()))

@@ -1,0 +1,68 @@
+"""The tables of config.toml, with the environment over them."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from ragmem.config.documents import Document
+from ragmem.config.settings import SECTIONS, Origin
+from ragmem.config.values import Rule, check, nearest, parse
+from ragmem.config.variables import Variables
+from ragmem.errors import ConfigError
+
+
+def read_sections(document: Document | None, variables: Variables) -> tuple[dict[str, Any], list[Origin]]:
+    """Return the section values by name, and where each key was set.
+
+    Raises ConfigError for an unknown table or key and for a value of the wrong type or out of bounds.
+    """
+    if document:
+        _refuse_unknown_sections(document)
+    sections: dict[str, Any] = {}
+    origins: list[Origin] = []
+    for name, section in SECTIONS.items():
+        values = _section(name, section, document, variables)
+        sections[name] = section(**{item.key.partition(".")[2]: item.value for item in values})
+        origins += values
+    return sections, origins
+
+
+def _refuse_unknown_sections(document: Document) -> None:
+    for name, table in document.values.items():
+        if name not in SECTIONS:
+            what = "table" if isinstance(table, dict) else "key"
+            raise document.error(f'unknown {what} "{name}"', name, hint=nearest(name, SECTIONS))
+        if not isinstance(table, dict):
+            raise document.error(
+                f'"{name}" must be a table', name, hint=f"write [{name}] on a line of its own"
+            )
+
+
+def _section(name: str, section: Any, document: Document | None, variables: Variables) -> list[Origin]:
+    given: Mapping[str, Any] = document.values.get(name, {}) if document else {}
+    known = {field.name: field for field in fields(section)}
+    for key in given:
+        if key not in known and document:
+            raise document.error(f'unknown key "{key}" in [{name}]', name, key, hint=nearest(key, known))
+    found = []
+    for key, field in known.items():
+        rule: Rule = field.metadata["rule"]
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        value, origin = default, "default"
+        if key in given and document:
+            try:
+                value, origin = check(given[key], default, rule), document.origin(name, key)
+            except ValueError as error:
+                raise document.error(f"{name}.{key} {error}", name, key, hint=rule.about) from error
+        if not isinstance(default, dict) and (override := variables.find(name, key)):
+            value, origin = from_variable(*override, default, rule), override[0]
+        found.append(Origin(f"{name}.{key}", value, origin))
+    return found
+
+
+def from_variable(name: str, text: str, default: Any, rule: Rule) -> Any:
+    """Return a variable's text as a checked value; raises ConfigError that names the variable."""
+    try:
+        return check(parse(text, default), default, rule)
+    except ValueError as error:
+        raise ConfigError(f"the variable {name} {error}", hint=rule.about) from error

@@ -1,0 +1,163 @@
+"""The settings as frozen values, with what each key means and may be."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ragmem.config.places import Places
+from ragmem.config.values import key
+from ragmem.domain.decay import DecayPolicy
+from ragmem.domain.model import Kind
+
+ReaderName = Literal["markdown", "reflections"]
+SourceScope = Literal["user", "project", "slug"]
+SignalRule = Literal["classic", "off"]
+
+BYTES_PER_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """[models]: which backend makes vectors and completes prompts."""
+
+    backend: str = key("minilm", "name of the models' backend, an entry point of ragmem.backends")
+    engine: str = key("auto", "what computes the bundled model: auto, mlx, onnx or numpy")
+    threads: int = key(0, "threads of the embedder; 0 lets it decide", low=0, high=1024)
+    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """[store]: which backend keeps vectors and graph."""
+
+    backend: str = key("lightrag", "name of the store's backend, an entry point of ragmem.backends")
+    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
+
+
+@dataclass(frozen=True, slots=True)
+class SeedSettings:
+    """[seed]: how files are read."""
+
+    max_file_mb: float = key(8.0, "a larger file is reported, not read", low=0)
+    batch: int = key(64, "memories per write transaction", low=1, high=10_000)
+
+    @property
+    def max_file_bytes(self) -> int:
+        """The size limit in bytes."""
+        return int(self.max_file_mb * BYTES_PER_MB)
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """[query]: how matches are found and ranked."""
+
+    limit: int = key(8, "matches shown unless asked otherwise", low=1, high=10_000)
+    candidates: int = key(100, "hits taken from each list before fusion", low=1, high=100_000)
+    rrf_k: int = key(60, "damping of reciprocal rank fusion", low=0)
+    lexical_weight: float = key(1.0, "weight of the full text list in the fusion", low=0)
+    vector_weight: float = key(1.0, "weight of the vector list in the fusion", low=0)
+    graph_weight: float = key(0.5, "weight of the graph list in the fusion", low=0)
+    semantic_floor: float = key(0.0, "a match whose semantic score is below is left out", low=0, high=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TrashSettings:
+    """[trash]: how long gc's removals can be undone."""
+
+    keep_days: int = key(30, "days until a trashed memory is deleted for good", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """[write]: how writers share the database."""
+
+    busy_timeout_s: float = key(30.0, "seconds that a writer waits for another", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """[serve]: where the warm process listens."""
+
+    host: str = key("127.0.0.1", "address to listen on; another than loopback needs a token")
+    port: int = key(9622, "port to listen on; LightRAG's own server uses 9621", low=1, high=65535)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """One source: which files, how they are read, to whom they belong.
+
+    `globs` may begin with `~`; relative ones start at `base`. `kind` None lets each text be judged.
+    """
+
+    name: str
+    globs: tuple[str, ...]
+    base: Path
+    reader: ReaderName = "markdown"
+    kind: Kind | None = None
+    scope: SourceScope = "user"
+    signal: SignalRule = "classic"
+    exclude: tuple[str, ...] = ()
+    enabled: bool = True
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """What a project's `.ragmem.toml` may set, for files below `root` only."""
+
+    root: Path
+    exclude: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A value under its dotted key, with the place that set it."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of one run; `warnings` are for people, one line each."""
+
+    places: Places
+    models: ModelSettings = ModelSettings()
+    store: StoreSettings = StoreSettings()
+    seed: SeedSettings = SeedSettings()
+    query: QuerySettings = QuerySettings()
+    trash: TrashSettings = TrashSettings()
+    write: WriteSettings = WriteSettings()
+    serve: ServeSettings = ServeSettings()
+    sources: Mapping[str, SourceSpec] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    decay: DecayPolicy = field(default_factory=DecayPolicy)
+    project: ProjectSettings | None = None
+    warnings: tuple[str, ...] = ()
+    provenance: tuple[Origin, ...] = ()
+
+    def origins(self) -> list[tuple[str, Any, str]]:
+        """Return (dotted key, value, origin) of each setting, sources and half-lives included.
+
+        The origin is "default", "config.toml:12" or the name of an environment variable.
+        """
+        return [(item.key, item.value, item.origin) for item in self.provenance]
+
+    def enabled_sources(self) -> Iterator[SourceSpec]:
+        """Yield the sources that are not turned off, in the order of the files."""
+        return (source for source in self.sources.values() if source.enabled)
+
+
+SECTIONS: Mapping[str, Any] = {
+    "models": ModelSettings,
+    "store": StoreSettings,
+    "seed": SeedSettings,
+    "query": QuerySettings,
+    "trash": TrashSettings,
+    "write": WriteSettings,
+    "serve": ServeSettings,
+}
+"""The tables of config.toml."""

@@ -1,0 +1,159 @@
+"""sources.toml: which files are read, how, and to whom they belong."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from ragmem.config.documents import Document
+from ragmem.config.sections import from_variable
+from ragmem.config.settings import Origin, ReaderName, SignalRule, SourceScope, SourceSpec
+from ragmem.config.values import Rule, check, nearest
+from ragmem.config.variables import Variables
+from ragmem.domain.model import Kind
+from ragmem.errors import ConfigError
+
+AUTO = "auto"
+
+_KEYS: dict[str, tuple[Any, Rule]] = {
+    "glob": ((), Rule('a pattern or a list of patterns, such as "~/notes/**/*.md"')),
+    "reader": ("markdown", Rule("how a file becomes drafts", choices=get_args(ReaderName))),
+    "kind": (AUTO, Rule("what the texts are about", choices=(AUTO, *Kind))),
+    "scope": ("user", Rule("to whom the texts belong", choices=get_args(SourceScope))),
+    "signal": ("classic", Rule("what is worth keeping", choices=get_args(SignalRule))),
+    "exclude": ((), Rule("a list of patterns in .gitignore syntax")),
+    "enabled": (True, Rule("false turns the source off")),
+    "description": ("", Rule("what the source holds, in one line")),
+}
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_TOP_LEVEL = ("sources", "exclude")
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A source while the files are laid over each other: value and origin per key."""
+
+    document: Document
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    base: Path = Path()
+
+
+def read_sources(
+    documents: Sequence[Document], variables: Variables, *, home: Path
+) -> tuple[dict[str, SourceSpec], tuple[str, ...], list[Origin]]:
+    """Return the sources by name, the exclusions of all, and where each key was set.
+
+    A later document is laid over the earlier ones key by key; the lists of top-level exclusions are joined.
+    Raises ConfigError for unknown keys, wrong values and a source without glob.
+    """
+    entries: dict[str, _Entry] = {}
+    exclude: tuple[str, ...] = ()
+    origins: list[Origin] = []
+    for document in documents:
+        if (found := nearest_unknown(document, _TOP_LEVEL)) is not None:
+            raise document.error(f'unknown key "{found}"', found, hint=nearest(found, _TOP_LEVEL))
+        if "exclude" in document.values:
+            more = _checked(document, ("exclude",), document.values["exclude"], *_KEYS["exclude"])
+            exclude += more
+            origins.append(Origin("exclude", more, document.origin("exclude")))
+        _lay_over(entries, document)
+    specs = {}
+    for name, entry in entries.items():
+        specs[name] = _spec(name, entry, variables, home)
+        origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in _KEYS]
+    return specs, exclude, origins
+
+
+def nearest_unknown(document: Document, known: Sequence[str]) -> str | None:
+    """Return the first top-level key that is not known."""
+    return next((key for key in document.values if key not in known), None)
+
+
+def _lay_over(entries: dict[str, _Entry], document: Document) -> None:
+    tables = document.values.get("sources", {})
+    if not isinstance(tables, dict):
+        raise document.error('"sources" must be a table', "sources", hint="write [sources.NAME]")
+    for name, table in tables.items():
+        if not _NAME.fullmatch(name):
+            raise document.error(
+                f'"{name}" cannot be a source\'s name', "sources", name, hint="use a-z, 0-9, - and _"
+            )
+        if not isinstance(table, dict):
+            known = nearest(name, _KEYS) if name in _KEYS else f"write [sources.{name}]"
+            raise document.error(f'"sources.{name}" must be a table', "sources", name, hint=known)
+        entry = entries.setdefault(name, _Entry(document))
+        for key, value in table.items():
+            if key not in _KEYS:
+                raise document.error(
+                    f'unknown key "{key}" in [sources.{name}]', "sources", name, key, hint=nearest(key, _KEYS)
+                )
+            where = ("sources", name, key)
+            entry.values[key] = _checked(document, where, value, *_KEYS[key])
+            entry.origins[key] = document.origin(*where)
+            if key == "glob":
+                entry.base = document.path.parent
+                _refuse_bad_glob(document, name, entry.values[key])
+
+
+def _checked(document: Document, where: tuple[str, ...], value: Any, default: Any, rule: Rule) -> Any:
+    try:
+        return check(value, default, rule)
+    except ValueError as error:
+        hint = nearest(value, rule.choices) if rule.choices and isinstance(value, str) else rule.about
+        raise document.error(f"{'.'.join(where)} {error}", *where, hint=hint) from error
+
+
+def _refuse_bad_glob(document: Document, name: str, globs: Sequence[str]) -> None:
+    for glob in globs:
+        problem = glob_problem(glob)
+        if problem:
+            raise document.error(
+                f'the glob "{glob}" {problem}', "sources", name, "glob", hint=_KEYS["glob"][1].about
+            )
+
+
+def glob_problem(glob: str) -> str:
+    """Return what is wrong with a glob, or an empty text."""
+    if "$" in glob:
+        return "has a variable, and variables are not expanded"
+    if glob.startswith("~") and glob != "~" and not glob.startswith("~/"):
+        return "names another user's home, and only your own is expanded"
+    if "\0" in glob:
+        return "has a NUL character"
+    if any("**" in part and part != "**" for part in glob.split("/")):
+        return "has ** next to other characters, and ** must stand alone between slashes"
+    if glob.rsplit("/", maxsplit=1)[-1] in {"", "**", ".", ".."}:
+        return "ends in a folder, and it must end in a file name"
+    return ""
+
+
+def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceSpec:
+    for key, (default, rule) in _KEYS.items():
+        if override := variables.find("sources", name, key):
+            entry.values[key] = from_variable(*override, default, rule)
+            entry.origins[key] = override[0]
+            if key == "glob":
+                entry.base = home
+                if problem := glob_problem(override[1]):
+                    raise ConfigError(f'the variable {override[0]}: the glob "{override[1]}" {problem}')
+        entry.values.setdefault(key, default)
+        entry.origins.setdefault(key, "default")
+    values = entry.values
+    if not values["glob"]:
+        raise entry.document.error(
+            f"[sources.{name}] has no glob", "sources", name, hint=_KEYS["glob"][1].about
+        )
+    return SourceSpec(
+        name=name,
+        globs=values["glob"],
+        base=entry.base,
+        reader=values["reader"],
+        kind=None if values["kind"] == AUTO else Kind(values["kind"]),
+        scope=values["scope"],
+        signal=values["signal"],
+        exclude=values["exclude"],
+        enabled=values["enabled"],
+        description=values["description"],
+    )

@@ -1,0 +1,46 @@
+"""Environment variables that override settings, and the ones that look as if they should."""
+
+import difflib
+import re
+from collections.abc import Mapping
+
+from ragmem.config.places import HOME_VARIABLE
+
+PREFIX = "RAGMEM_"
+
+_NOT_A_LETTER = re.compile(r"[^A-Z0-9]+")
+
+
+class Variables:
+    """The `RAGMEM_<SECTION>_<KEY>` variables; remembers which ones could have been set."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._given = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
+        self._known = {HOME_VARIABLE}
+        self._sections: set[str] = set()
+
+    def find(self, *key: str) -> tuple[str, str] | None:
+        """Return the name and the text of the variable for a key; None where it is unset or empty."""
+        name = variable_name(*key)
+        self._known.add(name)
+        self._sections.add(variable_name(key[0]) + "_")
+        text = self._given.get(name, "")
+        return (name, text) if text else None
+
+    def warnings(self) -> list[str]:
+        """Return a line for each variable that nothing asked for and that looks like a setting."""
+        return [line for name in sorted(set(self._given) - self._known) if (line := self._warning(name))]
+
+    def _warning(self, name: str) -> str:
+        close = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.8)
+        if close:
+            return f'the variable "{name}" sets nothing; did you mean "{close[0]}"?'
+        if any(name.startswith(section) for section in self._sections):
+            return f'the variable "{name}" sets nothing'
+        # Other variables, such as a hook's switches, are not settings and not ours to judge.
+        return ""
+
+
+def variable_name(*key: str) -> str:
+    """Return the variable for a key: ("query", "rrf_k") is RAGMEM_QUERY_RRF_K."""
+    return PREFIX + _NOT_A_LETTER.sub("_", "_".join(key).upper())

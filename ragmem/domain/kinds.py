@@ -1,0 +1,267 @@
+"""What a text is about, what sort of knowledge it is, and whether it may never be aged away."""
+
+import re
+from collections.abc import Mapping
+
+from ragmem.domain.model import Category, Kind
+
+MAX_CHARS = 20_000
+"""Characters that are read: what a text is about shows in its beginning, and a judgement stays cheap."""
+
+KIND_FLOOR = 2.0
+"""Evidence below this leaves the kind general: one weak cue is chance."""
+
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_HEAD = r"^(?:#{1,6}[ \t]|\*\*)[^\n]{0,60}\b"
+
+
+def _cues(*cues: tuple[float, str]) -> tuple[tuple[float, re.Pattern[str]], ...]:
+    """Return weighted patterns; each counts by how many different strings it finds, at most MAX_COUNT."""
+    return tuple((weight, re.compile(pattern, _FLAGS)) for weight, pattern in cues)
+
+
+MAX_COUNT = 3
+
+_KIND_CUES = {
+    Kind.PREFERENCE: _cues(
+        (
+            3.0,
+            _HEAD + r"(?:preferences?|conventions?|style|guidelines?|rules?|etiquette|criteria|boundaries)\b",
+        ),
+        (
+            2.0,
+            _HEAD
+            + r"(?:instructions|workflow|do not|don't|never|always|ask first|before you|safety|idioms)\b",
+        ),
+        (1.5, r"\b(?:always|never)\b"),
+        (
+            1.5,
+            r"\b(?:i|we|user|he|she|they)\s+(?:\w+\s+)?(?:prefers?|wants?|likes?|expects?|values?|insists?)\b",
+        ),
+        (1.5, r"^[ \t]*(?:[-*+]|\d+\.)?[ \t]*\**(?:do not|don't|avoid|prefer|must|no)\b"),
+        (0.7, r"\b(?:must(?: not)?|should(?: not)?|do not|don't|avoid|prefer|instead of|make sure|ensure)\b"),
+        (0.7, r"^[ \t]*(?:[-*+]|\d+\.)[ \t]*\**(?:use|keep|run|write|add|put|name|follow|commit|check)\b"),
+    ),
+    Kind.ERROR: _cues(
+        (
+            3.0,
+            _HEAD
+            + r"(?:root cause|symptoms?|bugs?|fix|fixes|troubleshooting|problem|errors?|friction|gotchas?)\b",
+        ),
+        (
+            2.0,
+            r"\b(?:root cause|the (?:issue|problem|bug|culprit) (?:was|is)|real bug|race condition|regression)\b",
+        ),
+        (1.5, r"\b(?:traceback|exception|stack trace|segfault|panic|crash\w*|deadlock|corrupt\w*)\b"),
+        (1.0, r"\b(?:bugs?|errors?|fail(?:s|ed|ing|ure|ures)?|fatal|broke|broken|breaks)\b"),
+        (1.0, r"\bfix(?:ed|es)\b|\bwork ?arounds?\b"),
+        (
+            0.7,
+            r"\b(?:doesn't|didn't|isn't|can't|won't|cannot)\s+(?:\w+\s+)?(?:work|match|exist|include|respect|find|load)",
+        ),
+        (0.7, r"\b(?:missing|wrong|stale|incorrect\w*|unexpected\w*|undefined)\b"),
+    ),
+    Kind.ARCHITECTURE: _cues(
+        (
+            3.0,
+            _HEAD
+            + r"(?:architecture|design|structure|schema|components?|decision|configuration|environment|trade-?offs)\b",
+        ),
+        (
+            2.0,
+            _HEAD
+            + r"(?:overview|stack|setup|build|storage|interfaces?|api|data flow|layout|modules?|interop|integration)\b",
+        ),
+        (
+            1.5,
+            r"\b(?:architecture|data model|pipeline|layers?|middleware|microservice\w*|design philosophy|adr)\b",
+        ),
+        (
+            1.0,
+            r"\b(?:modules?|components?|schemas?|interfaces?|endpoints?|databases?|backends?|services?|protocols?)\b",
+        ),
+        (1.0, r"\b(?:configur\w+|environment variables?|env vars?|settings?|dependenc\w+|requires?)\b"),
+        (
+            0.7,
+            r"\b(?:implemented (?:in|by)|stored in|built on|written in|wraps|is used for|powered by|runs on|lives in)\b",
+        ),
+        (0.7, r"`[\w.]*(?:/[\w.-]+)+/?`|^```(?:ts|typescript|sql|go|rust|json|ya?ml|toml)"),
+        (0.7, r"^[ \t]*[|\u2502]?[ \t]*(?:\u251c|\u2514)"),
+    ),
+    Kind.RESEARCH: _cues(
+        (
+            3.0,
+            _HEAD
+            + r"(?:research|literature|references|bibliography|related work|papers?|survey|comparison|benchmarks?)\b",
+        ),
+        (2.5, r"\b(?:arxiv|et al\.|doi\.org|proceedings|neurips|icml|acl|preprint|peer.reviewed)"),
+        (
+            1.5,
+            r"\b(?:stud(?:y|ies) (?:shows?|found|finds)|according to|key findings|researchers|literature|hypothes[ie]s)\b",
+        ),
+        (
+            1.0,
+            r"\b(?:papers?|surveys?|benchmarks?|compared (?:to|with)|alternatives|state of the art|evaluat\w+)\b",
+        ),
+    ),
+    Kind.GENERAL: _cues(
+        (2.0, r"^[ \t]*[-*] \[[ xX]\]"),
+        (
+            2.0,
+            _HEAD
+            + r"(?:status|progress|next steps?|tasks?|to-?do|plan|timeline|phase|personas?|commits?|skills?)\b",
+        ),
+        (1.0, r"\b(?:let me|i'll|i will|i'm going to|can you|could you|please|next,? i)\b"),
+        (0.7, r"\b(?:phase \d|step \d|milestone|in progress|completed|next steps?|todo)\b"),
+    ),
+}
+
+_SOURCE_PRIORS: Mapping[str, Mapping[Kind, float]] = {
+    "claudemds": {Kind.PREFERENCE: 1.0, Kind.ARCHITECTURE: 1.0},
+    "prds": {Kind.ARCHITECTURE: 1.0},
+    "memory": {Kind.ARCHITECTURE: 0.5},
+    "paidocs": {Kind.ARCHITECTURE: 0.5},
+    "skills": {Kind.PREFERENCE: 0.5},
+    "commands": {Kind.PREFERENCE: 0.5},
+}
+"""What a source usually holds; it tips the balance where the text itself hardly speaks."""
+
+_ERROR = re.compile(
+    r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|race condition|"
+    r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b",
+    _FLAGS,
+)
+_FIX = re.compile(
+    r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|work ?arounds?|corrected|now works?|"
+    r"works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|switched .{0,40}to|needs to be set|added .{1,60} to)",
+    _FLAGS,
+)
+_FINDING = re.compile(
+    r"\b(?:root cause|the (?:issue|problem|culprit|bug) (?:was|is)|caused by|identified|turned out|because|due to)\b",
+    _FLAGS,
+)
+_GOTCHA = _cues(
+    (2.0, r"\b(?:gotchas?|pitfalls?|caveats?|beware|watch out|careful|trap|footgun)\b"),
+    (
+        1.5,
+        r"\b(?:root cause|race condition|real (?:bug|problem)|false (?:positive|confidence|negative)s?|known (?:issue|bug|pattern))\b",
+    ),
+    (
+        1.5,
+        r"\b(?:silently|unexpectedly|counter-?intuitive\w*|surprising\w*|misleading|not sufficient|despite|even though)\b",
+    ),
+    (1.0, r"\b(?:does not|doesn't|do not|don't|isn't|is not|can't|cannot|won't) \w+"),
+    (1.0, r"\bNOT\b|\bonly (?:when|if|works)\b|\bmust be\b|\botherwise\b"),
+    (0.5, r"\b(?:warning|important|note)\b"),
+)
+_PATTERN = _cues(
+    (2.0, r"\bpatterns?\b"),
+    (
+        1.0,
+        r"\b(?:convention|idiom|approach|template|recipe|the way (?:we|this)|follows? the same|reuse[sd]?|helper)\b",
+    ),
+)
+_PRACTICE = _cues(
+    (2.0, r"\bbest practices?\b"),
+    (
+        2.0,
+        _HEAD
+        + r"(?:conventions?|guidelines?|style|rules?|principles?|criteria|workflow|idioms|safety|practices?)\b",
+    ),
+    (1.0, r"\b(?:always|never|must|should|prefer|avoid|ensure|make sure|do not|don't)\b"),
+    (
+        1.0,
+        r"^[ \t]*(?:[-*+]|\d+\.)[ \t]*\**(?:use|keep|run|write|add|follow|commit|check|test|avoid|prefer)\b",
+    ),
+)
+_CATEGORY_FLOOR = 2.5
+
+_DECISION = re.compile(
+    r"^\W{0,4}(?:status)\W{1,6}(?:accepted|approved|decided|adopted)\b"
+    r"|^#{1,6}[ \t]+(?:[\d.]+[ \t]+)?(?:final |key |design |technical |architecture |architectural )?"
+    r"(?:decisions?(?: made| log| outcome)?|trade-?offs accepted|decision record)\b"
+    r"|^\W{0,8}(?:final |key |design )?decisions?\b(?: made)?\**:"
+    r"|\b(?:we|i|they|user|team)(?:'ve| have| has)? (?:explicitly |finally |also )?(?:decided|agreed|chose|settled|accepted|accept)\b"
+    r"|\b(?:decided|agreed) (?:to|on|against|that|not)\b|\b(?:on purpose|by design|intentional|intentionally|deliberate|deliberately)\b"
+    r"|\badr[- ]?\d+\b.{0,80}\baccepted\b|\bnon-negotiable\b",
+    _FLAGS,
+)
+_INSTRUCTION = re.compile(
+    r"^#{1,6}[ \t][^\n]{0,60}\b(?:preferences?|conventions?|rules|ask first|do not|don'ts?|never|always|house style|"
+    r"done criteria|definition of done|boundaries|etiquette|non-negotiables?|standing orders?|commit (?:style|messages?))\b"
+    r"|\b(?:user|i|we|he|she) (?:always |really |strongly |also )?(?:prefers?|wants?|likes?|dislikes?|hates?|insists?|values?)\b"
+    r"|\b(?:from now on|going forward|in future|remember (?:to|that)|as a rule|my idea|i wish)\b"
+    r"|^[ \t]*(?:[-*+]|\d+\.)?[ \t]*\**(?:always|never)\b"
+    r"|\b(?:NEVER|ALWAYS|MUST NOT|DO NOT)\b"
+    r"|^[ \t]*(?:[-*+]|\d+\.)[ \t]*\**(?:do not|don't|prefer|avoid)\b",
+    _FLAGS,
+)
+_PROTECTED_TYPES = frozenset(
+    {"feedback", "user", "preference", "preferences", "decision", "adr", "rule", "instruction"}
+)
+_ACCEPTED = frozenset({"accepted", "approved", "decided", "adopted"})
+
+
+def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
+    """Return what a text is about by weighted cues in its words, headings and source; general without evidence.
+
+    preference: how someone wants work done; architecture: structure, design and configuration of the system;
+    error: symptom, cause, fix; research: external facts and literature; general: all else. Reads the first 20,000
+    characters. The same input gives the same kind.
+    """
+    read = _read(text, title)
+    prior = _SOURCE_PRIORS.get(source, {})
+    scores = {kind: prior.get(kind, 0.0) + _score(read, cues) for kind, cues in _KIND_CUES.items()}
+    best = max(_KIND_CUES, key=lambda kind: scores[kind])
+    return best if scores[best] >= KIND_FLOOR else Kind.GENERAL
+
+
+def detect_category(text: str, *, title: str = "") -> Category:
+    """Return what sort of knowledge a text is; the first that fits of these, else none.
+
+    error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of building that
+    works here; best_practice: a rule of good work.
+    """
+    read = _read(text, title)
+    if _ERROR.search(read) and _FIX.search(read) and _FINDING.search(read):
+        return Category.ERROR_SOLUTION
+    if _score(read, _GOTCHA) >= _CATEGORY_FLOOR:
+        return Category.GOTCHA
+    if _score(read, _PATTERN) >= _CATEGORY_FLOOR:
+        return Category.PATTERN
+    if _score(read, _PRACTICE) >= _CATEGORY_FLOOR:
+        return Category.BEST_PRACTICE
+    return Category.NONE
+
+
+def is_protected(text: str, *, title: str = "", metadata: Mapping[str, str] | None = None) -> bool:
+    """Tell whether a text holds an explicit decision or someone's own standing instruction.
+
+    Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a `status`
+    such as accepted, or `protected: true`; `protected: false` says no, whatever the text.
+    """
+    facts = {key.lower(): value.strip().lower() for key, value in (metadata or {}).items()}
+    if facts.get("protected") in {"true", "false", "yes", "no"}:
+        return facts["protected"] in {"true", "yes"}
+    if facts.get("type") in _PROTECTED_TYPES or facts.get("status") in _ACCEPTED:
+        return True
+    read = _read(text, title)
+    return bool(_DECISION.search(read) or _INSTRUCTION.search(read))
+
+
+def _read(text: str, title: str) -> str:
+    """Return the part of a text that is judged, under its title as a heading."""
+    return f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]
+
+
+def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
+    """Return the sum of the cues' weights, each times the number of different strings it finds, at most three."""
+    score = 0.0
+    for weight, pattern in cues:
+        found = set()
+        for match in pattern.finditer(text):
+            found.add(match.group().strip().lower())
+            if len(found) == MAX_COUNT:
+                break
+        score += weight * len(found)
+    return score

@@ -1,0 +1,55 @@
+"""The keywords of a question, by rule, so that no language model is needed to ask one."""
+
+import re
+
+MAX_KEYWORDS = 12
+
+_TOKEN = re.compile(r"`[^`\n]{1,100}`|\"[^\"\n]{2,100}\"|[^\s`\",;!?()\[\]{}<>]{1,100}")
+_WORD = re.compile(r"\w")
+_STOP = """
+a about after again all also am an and any anything are as at be because been before being between both but by can
+could did do does doing done down each else ever every few for from further get gets getting give go going got had has
+have having he her here hers him his how i if in into is it its just know let like list make many may me might mine
+more most much must my need no nor not now of off on once one only or other our out over own please really same say
+see shall she should show so some something such tell than that the their them then there these they thing things this
+those through to too under until up us use used using very was way we were what when where which while who whom whose
+why will with work works would you your don't didn't doesn't isn't can't what's i'm it's i've we've there's
+"""
+_STOP_WORDS = frozenset(_STOP.split())
+
+
+def keywords(query: str) -> tuple[str, ...]:
+    """Return up to 12 keywords of a question: first the specific ones, then the words that carry meaning.
+
+    Quoted phrases, code, paths and names keep their form; other words come in small letters, each once, in the
+    order of the question. Not empty for a query with at least one letter, digit or underscore; else empty.
+    """
+    specific: dict[str, None] = {}
+    plain: dict[str, None] = {}
+    spare: dict[str, None] = {}
+    for at, found in enumerate(_TOKEN.finditer(query)):
+        raw = found.group()
+        token = raw.strip("`\"'.:*#|-=").strip() or raw.strip("`\"' ")
+        if not _WORD.search(token):
+            continue
+        lowered = token.lower()
+        if raw[0] in '`"' or _is_specific(token, first=at == 0):
+            specific.setdefault(token)
+        elif lowered in _STOP_WORDS:
+            spare.setdefault(lowered)
+        else:
+            plain.setdefault(lowered)
+    chosen = [*specific, *plain][:MAX_KEYWORDS]
+    if chosen:
+        return tuple(chosen)
+    return tuple(spare)[:MAX_KEYWORDS]
+
+
+def _is_specific(token: str, *, first: bool) -> bool:
+    """Tell whether a word is a name or an identifier; a capital at the beginning of a question says nothing."""
+    if any(mark in token for mark in "_/.:@") and any(part.isalnum() for part in token):
+        return True
+    if any(letter.isdigit() for letter in token) and any(letter.isalpha() for letter in token):
+        return True
+    capitals = sum(letter.isupper() for letter in token)
+    return capitals > 1 or (capitals == 1 and (not token[0].isupper() or not first))

@@ -98,7 +98,7 @@ def _parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
 def toml_lines(text: str) -> Iterator[tuple[Key, int]]:
     """Yield each table and key of a TOML text with its line, in order.
 
-    Good enough for messages, not a parser: keys inside inline tables and in values over several lines are missed.
+    Good enough for messages, not a parser: keys in inline tables and in values over several lines are missed.
     """
     table: Key = ()
     fence = ""

@@ -1,0 +1,67 @@
+"""Values from frontmatter and JSON lines as short, printable text."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+MAX_FIELDS = 40
+MAX_CHARS = 500
+"""Longer values are text, not facts about it; they are cut."""
+
+MAX_TAGS = 50
+
+
+def as_text(value: Any) -> str:
+    """Return a scalar, or a flat list of scalars, as one line; anything else gives an empty text.
+
+    Nested values are left out rather than written out: a small YAML file can nest into gigabytes.
+    """
+    if isinstance(value, list | tuple):
+        return ", ".join(text for item in list(value)[:MAX_TAGS] if (text := _scalar(item)))[:MAX_CHARS]
+    return _scalar(value)[:MAX_CHARS]
+
+
+def as_fields(values: Mapping[Any, Any], *, leave_out: Iterable[str] = ()) -> dict[str, str]:
+    """Return the values that can be told in a line, under lower-case names, in their order."""
+    skipped = frozenset(leave_out)
+    fields: dict[str, str] = {}
+    for key, value in values.items():
+        name = _scalar(key)[:MAX_CHARS].lower()
+        if name and name not in skipped and len(fields) < MAX_FIELDS and (text := as_text(value)):
+            fields[name] = text
+    return fields
+
+
+def as_tags(*values: Any) -> tuple[str, ...]:
+    """Return tags from lists or from text divided by commas or blanks: lower case, without `#`, each once."""
+    tags: dict[str, None] = {}
+    for value in values:
+        items = value if isinstance(value, list | tuple) else _divide(value) if isinstance(value, str) else []
+        for item in list(items)[:MAX_TAGS]:
+            if tag := _scalar(item).lower().strip("#,;[]\"' "):
+                tags[tag] = None
+    return tuple(tags)
+
+
+def clean(text: str) -> str:
+    """Return the text on one line, without control characters and lone surrogates."""
+    line = " ".join(text.split())
+    printable = "".join(character for character in line if character.isprintable())
+    return printable.encode("utf-8", "ignore").decode("utf-8")
+
+
+def _divide(text: str) -> list[str]:
+    return text.split(",") if "," in text else text.split()
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, int):
+        # Python refuses to write out numbers of thousands of digits.
+        return str(value) if abs(value) < 10**MAX_TAGS else ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return clean(value[: MAX_CHARS * 4]) if isinstance(value, str) else ""

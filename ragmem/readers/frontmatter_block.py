@@ -1,0 +1,61 @@
+"""The YAML block at the head of a markdown file, taken apart without losing text."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from frontmatter.default_handlers import YAMLHandler
+
+_HANDLER = YAMLHandler()
+_PLAIN_LINE = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t]+(.*\S)[ \t]*$")
+
+MAX_CHARS = 64 * 1024
+"""A longer block is no frontmatter: PyYAML needs seconds for it, and the text is kept as body instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """A text in two parts: the values of its block, and the body below; `warning` says what went wrong."""
+
+    values: Mapping[Any, Any] = field(default_factory=dict)
+    body: str = ""
+    warning: str = ""
+
+
+def split(text: str) -> Frontmatter:
+    """Return the parts of a text; one without a block, or whose block is no mapping, is all body.
+
+    A block that is not valid YAML (an unquoted colon is enough) is read line by line as `key: value`, with a
+    warning. A text that is only a block is its own body, so that nothing is lost. Never raises.
+    """
+    if not _HANDLER.detect(text):
+        return Frontmatter(body=text)
+    try:
+        block, body = _HANDLER.split(text)
+    except ValueError:
+        return Frontmatter(body=text)
+    if len(block) > MAX_CHARS:
+        return Frontmatter(body=text, warning=f"the frontmatter is longer than {MAX_CHARS:,} characters")
+    warning = ""
+    try:
+        values = _HANDLER.load(block)
+    except Exception as error:  # noqa: BLE001 - PyYAML leaks IndexError, KeyError and more for odd scalars
+        values = _line_by_line(block)
+        warning = f"the frontmatter is not valid YAML ({_first_problem(error)}); it was read line by line"
+    if not isinstance(values, dict):
+        # Two horizontal rules with text between them look like a block.
+        return Frontmatter(body=text, warning=warning)
+    return Frontmatter(values, body if body.strip() else text, warning)
+
+
+def _line_by_line(block: str) -> dict[str, str]:
+    found = (_PLAIN_LINE.match(line) for line in block.splitlines())
+    return {line[1].strip(): line[2].strip("\"'") for line in found if line}
+
+
+def _first_problem(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    # The block begins on the second line of the file; YAML counts from 0.
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)

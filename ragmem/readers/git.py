@@ -1,0 +1,82 @@
+"""What git knows of a folder, asked with a deadline and never trusted to answer."""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+TIMEOUT = 2.0
+"""Seconds: a healthy repository answers in milliseconds, one on a dead network share never does."""
+
+_CREDENTIALS = re.compile(r"^[^/@]*@")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_SCP_FORM = re.compile(r"^(?:[^/@:]+@)?([^/:]+):(?!//)(.+)$")
+_DEFAULT_PORT = re.compile(r"^([^/:]+):(?:22|80|443)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository: `root` is the main working folder, the same for all its worktrees.
+
+    `root_commit` is empty for a repository without commits, a shallow clone, or no answer in time; `remote` is
+    empty where there is none, and carries no credentials.
+    """
+
+    root: Path
+    root_commit: str = ""
+    remote: str = ""
+
+
+def repository_at(folder: Path) -> Repository | None:
+    """Return the repository whose working folder this is, or None where git does not answer. Never raises."""
+    answer = _ask(
+        folder, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository"
+    )
+    if len(answer) != 2:
+        return None
+    common, shallow = Path(answer[0]), answer[1] == "true"
+    # The parent of a main checkout's .git is its working folder; a bare repository or submodule has none there.
+    root = common.parent if common.name == ".git" else folder
+    # A shallow clone's first commit is where it was cut, not where the project began.
+    commits = [] if shallow else _ask(folder, "rev-list", "--max-parents=0", "HEAD", "--")
+    return Repository(root, commits[-1] if commits else "", _remote(folder))
+
+
+def _remote(folder: Path) -> str:
+    lines = _ask(folder, "config", "--get-regexp", r"^remote\..*\.url$")
+    urls = dict(line.split(" ", 1) for line in lines if " " in line)
+    url = urls.get("remote.origin.url") or next((urls[name] for name in sorted(urls)), "")
+    return normalize_remote(url)
+
+
+def normalize_remote(url: str) -> str:
+    """Return a remote as host/owner/name: the same for its https and ssh forms, without user, password, `.git`."""
+    url = url.strip()
+    scheme = _SCHEME.match(url)
+    if scheme:
+        url = _CREDENTIALS.sub("", url[scheme.end() :])
+        url = _DEFAULT_PORT.sub(r"\1/", url)
+    elif found := _SCP_FORM.match(url):
+        url = f"{found[1]}/{found[2].lstrip('/')}"
+    url = url.split("?")[0].rstrip("/").removesuffix(".git").rstrip("/")
+    host, slash, rest = url.partition("/")
+    return f"{host.lower()}{slash}{rest}"
+
+
+def _ask(folder: Path, *arguments: str) -> list[str]:
+    # GIT_DIR and its kin, as a hook of git sets them, would answer for another repository than this folder's.
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environ |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours
+            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],  # noqa: S607 - git is found by PATH
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=True,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return []
+    return done.stdout.decode("utf-8", "replace").splitlines()

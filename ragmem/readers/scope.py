@@ -1,0 +1,139 @@
+"""To which project a path belongs, by an identity that a move of the folder does not change."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragmem.config import SourceSpec
+from ragmem.domain.model import USER, Scope
+from ragmem.readers.fields import clean
+from ragmem.readers.git import Repository, repository_at
+from ragmem.readers.slugs import resolve_slug, slug_of
+
+FINGERPRINT_LENGTH = 8
+"""Hexadecimal digits of an id's hash: 32 bits tell one person's projects apart, next to the name."""
+
+MARKERS = (".git", ".ragmem.toml", "CLAUDE.md", "AGENTS.md")
+"""What the root of a project has; git's is looked for first, in all folders above."""
+
+MAX_NAME_CHARS = 48
+_SLUG_PARENT = "projects"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectIdentity:
+    """A project: `id` is `<name>-<8 hexadecimal digits>`; `root` is empty for a slug without a folder."""
+
+    id: str
+    name: str
+    root: Path | None
+    git_root_commit: str = ""
+    remote: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash in the id, the same after the project's folder was renamed if git knows the project."""
+        return self.id.rpartition("-")[2]
+
+
+class ProjectFinder:
+    """Finds the projects of paths; each folder is looked at once."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._roots: dict[Path, ProjectIdentity] = {}
+        self._folders: dict[Path, ProjectIdentity | None] = {}
+        self._slugs: dict[str, ProjectIdentity | None] = {}
+
+    def project_of(self, path: Path) -> ProjectIdentity | None:
+        """Return the project that holds a file or folder; None for the home itself and for `/`.
+
+        The root is the nearest folder above with a `.git`, else with another marker, else the folder itself;
+        the home and what is above it are never a root for paths inside of it, so that a home under version
+        control is not one big project. The id comes from the first commit and the remote; all worktrees of a
+        repository are one project. Without git it comes from the path, relative to the home. Never raises.
+        """
+        try:
+            folder = path if path.is_dir() else path.parent
+        except OSError:
+            folder = path.parent
+        if folder not in self._folders:
+            self._folders[folder] = self._find(folder)
+        return self._folders[folder]
+
+    def project_of_slug(self, slug: str) -> ProjectIdentity | None:
+        """Return the project that Claude Code's folder name stands for; None for the slug of the home.
+
+        A slug whose folder is gone gives an identity of its own, the same each time.
+        """
+        if slug not in self._slugs:
+            folder = resolve_slug(slug, self._home)
+            if folder:
+                self._slugs[slug] = self.project_of(folder)
+            else:
+                name = slug.removeprefix(slug_of(self._home)).strip("-") or "project"
+                self._slugs[slug] = ProjectIdentity(_identify(name, "slug", slug), name, None)
+        return self._slugs[slug]
+
+    def scope_of(self, path: Path, spec: SourceSpec) -> Scope:
+        """Return to whom a file of this source belongs; the user where no project is found."""
+        project = None
+        if spec.scope == "project":
+            project = self.project_of(path)
+        elif spec.scope == "slug":
+            slug = _slug_in(path)
+            project = self.project_of_slug(slug) if slug else None
+        return Scope(project.id) if project else Scope(USER)
+
+    def _find(self, folder: Path) -> ProjectIdentity | None:
+        root = self._root(folder)
+        if root is None:
+            return None
+        if root not in self._roots:
+            repository = repository_at(root) if _has(root, ".git") else None
+            self._roots[root] = self._identity(root, repository)
+        return self._roots[root]
+
+    def _root(self, folder: Path) -> Path | None:
+        inside = folder.is_relative_to(self._home)
+        above = [folder, *folder.parents]
+        # The last one is `/`, which is no project either.
+        candidates = above[: above.index(self._home)] if inside else above[:-1]
+        if not candidates:
+            return None
+        for markers in (MARKERS[:1], MARKERS[1:]):
+            for candidate in candidates:
+                if any(_has(candidate, marker) for marker in markers):
+                    return candidate
+        return folder
+
+    def _identity(self, root: Path, repository: Repository | None) -> ProjectIdentity:
+        if repository and (repository.root_commit or repository.remote):
+            commit, remote = repository.root_commit, repository.remote
+            name = remote.rpartition("/")[2] or repository.root.name
+            return ProjectIdentity(
+                _identify(name, "git", commit, remote), name, repository.root, commit, remote
+            )
+        root = repository.root if repository else root
+        inside = root.is_relative_to(self._home)
+        place = f"~/{root.relative_to(self._home)}" if inside else str(root)
+        return ProjectIdentity(_identify(root.name, "path", place), clean(root.name), root)
+
+
+def _identify(name: str, *parts: str) -> str:
+    readable = slug_of(name.lower()).strip("-")[:MAX_NAME_CHARS].strip("-") or "project"
+    hashed = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{readable}-{hashed[:FINGERPRINT_LENGTH]}"
+
+
+def _slug_in(path: Path) -> str:
+    """Return the folder's name below `projects`, as Claude Code lays its files out; empty where there is none."""
+    parts = path.parts[:-1]
+    return next((slug for parent, slug in zip(parts, parts[1:], strict=False) if parent == _SLUG_PARENT), "")
+
+
+def _has(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).exists()
+    except OSError:
+        return False

@@ -1,0 +1,118 @@
+"""A source is read file by file; what goes wrong with one file stays with it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from ragmem.config import Settings, SourceSpec
+from ragmem.config.settings import ReaderName
+from ragmem.domain.model import Draft, Scope
+from ragmem.errors import SourceError
+from ragmem.readers import markdown, reflections
+from ragmem.readers.discover import Discovery, discover
+from ragmem.readers.fields import as_tags
+from ragmem.readers.files import ReadError, Reason, read_text, show
+from ragmem.readers.reading import Reading
+from ragmem.readers.scope import ProjectFinder
+
+NANOSECONDS = 10**9
+
+Unchanged = Callable[[Path, int, int], bool]
+"""Tells from path, size and modification time in nanoseconds whether a file is as it was when it was last read."""
+
+
+class Reader(Protocol):
+    """Turns the text of a file into drafts and warnings; never raises for any text."""
+
+    def __call__(
+        self, path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope
+    ) -> tuple[list[Draft], list[str]]:
+        """Read the text of a file."""
+
+
+READERS: Mapping[ReaderName, Reader] = {"markdown": markdown.read, "reflections": reflections.read}
+
+
+def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery:
+    """Return the files of a source under the exclusions of the settings and of the project."""
+    project = settings.project
+    rooted = {project.root: project.exclude} if project else {}
+    return discover(spec, home=home, exclude=settings.exclude, rooted=rooted)
+
+
+def read_source(
+    spec: SourceSpec,
+    *,
+    home: Path,
+    settings: Settings,
+    projects: ProjectFinder | None = None,
+    unchanged: Unchanged | None = None,
+) -> Iterator[Reading]:
+    """Yield a Reading per file of a source, sorted by path, then one per path that was skipped.
+
+    Files are read as the iterator advances. A file that cannot be read gives a Reading with an `error`; one for
+    which `unchanged` answers True is not opened. A source that matches nothing yields nothing. Raises ConfigError
+    for an exclusion that is no pattern, and nothing else.
+    """
+    found = find_files(spec, home=home, settings=settings)
+    finder = projects or ProjectFinder(home)
+    for path in found.files:
+        yield read_file(path, spec, settings=settings, projects=finder, unchanged=unchanged)
+    for skipped in found.skipped:
+        yield Reading(skipped.path, error=SourceError(f'skipped "{show(skipped.path)}": {skipped.reason}'))
+
+
+def read_file(
+    path: Path,
+    spec: SourceSpec,
+    *,
+    settings: Settings,
+    projects: ProjectFinder,
+    unchanged: Unchanged | None = None,
+) -> Reading:
+    """Return what came of one file, which need not match the source's globs; problems are in the Reading."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        gone = isinstance(error, FileNotFoundError)
+        problem = "there is no such file" if gone else (getattr(error, "strerror", "") or str(error)).lower()
+        reason = Reason.VANISHED if gone else Reason.UNREADABLE
+        return Reading(path, error=ReadError(path, reason, problem))
+    size, modified_ns = status.st_size, status.st_mtime_ns
+    if unchanged and unchanged(path, size, modified_ns):
+        return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
+    try:
+        text = read_text(path, max_bytes=settings.seed.max_file_bytes)
+    except SourceError as error:
+        return Reading(path, error=error, size=size, modified_ns=modified_ns)
+    scope = projects.scope_of(path, spec)
+    drafts, warnings = READERS[spec.reader](path, text, spec, modified=_moment(modified_ns), scope=scope)
+    problem_of_all = None
+    if not drafts:
+        problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
+    return Reading(
+        path,
+        drafts=tuple(_tagged(draft, path, settings) for draft in drafts),
+        error=problem_of_all,
+        warnings=tuple(warnings),
+        size=size,
+        modified_ns=modified_ns,
+    )
+
+
+def _moment(nanoseconds: int) -> datetime:
+    try:
+        return datetime.fromtimestamp(nanoseconds // NANOSECONDS, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        # A file system can hold times that no calendar has.
+        return datetime.fromtimestamp(0, tz=UTC)
+
+
+def _tagged(draft: Draft, path: Path, settings: Settings) -> Draft:
+    """Return the draft with the tags that the project sets for files below its root."""
+    project = settings.project
+    if project and project.tags and path.is_relative_to(project.root):
+        return replace(draft, tags=tuple(dict.fromkeys((*draft.tags, *as_tags(project.tags)))))
+    return draft

@@ -45,6 +45,13 @@ bat cmd pem key crt patch diff parquet onnx safetensors gguf template example
 """
 FILE_ENDINGS = frozenset(_ENDINGS.split())
 
+_AMBIGUOUS = """
+click express spring swift ruby dart phoenix react angular jest hypothesis helm cursor cargo rest apple meta amazon
+google slack stripe sentry windows flask vite express go c zig gemini llama playwright obsidian discord
+"""
+AMBIGUOUS_NAMES = frozenset(_AMBIGUOUS.split())
+"""Known names that are words too: names with a capital letter inside a sentence only."""
+
 _COMMON = """
 a about above after again all also always an and another any are as at back bad based be because before being below best
 better between both but by can cannot case change check clear code common complete could create critical current data
@@ -62,7 +69,8 @@ true try turn two type under unless until up update updated us use used user use
 view want was way we well were what when where whether which while who why will with within without work would yes yet
 you your january february march april may june july august september october november december monday tuesday wednesday
 thursday friday saturday sunday mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec
-todo fixme warning tip am pm utc
+todo fixme warning tip am pm utc api apis cli sdk sdks llm llms ai ui ux id ids url urls uri pr prs ci cd prd os db ide
+readme faq tdd ml gpu cpu ram io qa dev prod get post put patch delete success failed pending
 """
 COMMON_WORDS = frozenset(_COMMON.split())
 """Words that name nothing on their own, whatever their capitals."""

@@ -3,6 +3,7 @@
 from ragmem.config.loading import load, shipped
 from ragmem.config.places import Places, expand_home, find_places
 from ragmem.config.settings import (
+    ChunkingSettings,
     ModelSettings,
     Origin,
     ProjectSettings,
@@ -18,6 +19,7 @@ from ragmem.config.settings import (
 from ragmem.config.sources import glob_problem
 
 __all__ = [
+    "ChunkingSettings",
     "ModelSettings",
     "Origin",
     "Places",

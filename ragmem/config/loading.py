@@ -1,14 +1,16 @@
 """Shipped defaults, the user's files, the project's file and the environment become one Settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ragmem.config.decay import read_decay
 from ragmem.config.documents import Document, read_document
 from ragmem.config.places import find_places
 from ragmem.config.project import read_project
 from ragmem.config.sections import read_sections
-from ragmem.config.settings import Settings
+from ragmem.config.settings import ChunkingSettings, Origin, Settings
 from ragmem.config.sources import read_sources
 from ragmem.config.variables import Variables
 from ragmem.errors import ConfigError
@@ -35,13 +37,15 @@ def load(
     Order: `RAGMEM_<SECTION>_<KEY>`, the user's config.toml, sources.toml and decay.json, what ragmem ships.
     `sources_file` is used alone, without the user's and the shipped one; `decay_file` replaces the user's.
     `home` is the person's home folder: `~` means it. `cwd` (None: no project) is where `.ragmem.toml` is
-    looked for, which may set excludes and tags only.
+    looked for, which may set exclude, tags and chunking only.
 
     Creates nothing. Raises ConfigError that names file, line and key.
     """
     places = find_places(environ, home=home, cwd=cwd)
     variables = Variables(environ)
-    sections, origins = read_sections(read_document(places.config / CONFIG_FILE), variables)
+    project, set_by_project, warnings = read_project(cwd) if cwd else (None, [], [])
+    own = read_document(places.config / CONFIG_FILE)
+    sections, origins, more_warnings = _settle_sections(own, variables, set_by_project)
     if sources_file:
         source_documents = [_named(sources_file, cwd)]
     else:
@@ -53,7 +57,6 @@ def load(
         decay_documents = [decay_documents[0], _named(decay_file, cwd)]
     decay, more = read_decay(decay_documents, variables)
     origins += more
-    project, more, warnings = read_project(cwd) if cwd else (None, [], [])
     return Settings(
         places=places,
         **sections,
@@ -61,8 +64,8 @@ def load(
         exclude=exclude,
         decay=decay,
         project=project,
-        warnings=(*warnings, *variables.warnings()),
-        provenance=(*origins, *more),
+        warnings=(*warnings, *more_warnings, *variables.warnings()),
+        provenance=(*origins, *(item for item in set_by_project if "chunking" not in item.key)),
     )
 
 
@@ -72,6 +75,34 @@ def shipped(name: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise ConfigError(f"the shipped {name} is missing", hint="install ragmem again")
+
+
+def _settle_sections(
+    own: Document | None, variables: Variables, set_by_project: Sequence[Origin]
+) -> tuple[dict[str, Any], list[Origin], list[str]]:
+    above = [
+        replace(item, key=item.key.removeprefix("project."))
+        for item in set_by_project
+        if item.key.startswith("project.chunking.")
+    ]
+    sections, origins = read_sections(own, variables, project=above)
+    warnings = []
+    if above and (problem := _crossed(sections["chunking"])):
+        # Whoever wrote the repository must not be able to stop a command.
+        warnings = [f"{above[0].origin}: {problem}; the project's sizes are not applied"]
+        sections, origins = read_sections(own, variables)
+    if problem := _crossed(sections["chunking"]):
+        sizes = [item.origin for item in origins if item.key.startswith("chunking.")]
+        origin = next(origin for origin in sizes if origin != "default")
+        raise ConfigError(f"{origin}: {problem}", hint="raise max_chars or lower min_chars")
+    return sections, origins, warnings
+
+
+def _crossed(chunking: ChunkingSettings) -> str:
+    """Return what is wrong between the two sizes, or an empty text."""
+    if chunking.min_chars <= chunking.max_chars:
+        return ""
+    return f"chunking.min_chars ({chunking.min_chars}) is above chunking.max_chars ({chunking.max_chars})"
 
 
 def _layers(name: str, own: Path) -> list[Document]:

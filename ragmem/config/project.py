@@ -1,10 +1,12 @@
 """A project's `.ragmem.toml`: text from a repository, so only what cannot harm is taken from it."""
 
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ragmem.config.documents import read_document
-from ragmem.config.settings import Origin, ProjectSettings
+from ragmem.config.documents import Document, read_document
+from ragmem.config.settings import ChunkingSettings, Origin, ProjectSettings
 from ragmem.config.values import Rule, check
 from ragmem.errors import ConfigError
 
@@ -14,7 +16,11 @@ MAX_ITEMS = 100
 """Entries taken of each list: more come from no person."""
 
 _LIST = Rule("a text or a list of texts")
-_ALLOWED = ("exclude", "tags")
+_RULES: dict[tuple[str, ...], tuple[Any, Rule]] = {
+    ("exclude",): ((), _LIST),
+    ("tags",): ((), _LIST),
+    **{("chunking", item.name): (item.default, item.metadata["rule"]) for item in fields(ChunkingSettings)},
+}
 
 
 def find_project_file(cwd: Path) -> Path | None:
@@ -45,17 +51,35 @@ def read_project(cwd: Path) -> tuple[ProjectSettings | None, list[Origin], list[
         return None, [], [f"{error}; nothing of it is applied"]
     if document is None:
         return None, [], []
-    taken: dict[str, Any] = {}
+    taken: dict[tuple[str, ...], Any] = {}
     warnings = []
-    for key, value in document.values.items():
-        where = f"{path}:{document.line(key)}"
-        if key not in _ALLOWED:
-            allowed = " and ".join(_ALLOWED)
-            warnings.append(f'{where}: "{key}" is not applied: a project may set {allowed} only')
+    for key, value in _flat(document):
+        where, name = f"{path}:{document.line(*key)}", ".".join(key)
+        if key not in _RULES:
+            allowed = "exclude, tags and [chunking] only"
+            warnings.append(f'{where}: "{name}" is not applied: a project may set {allowed}')
             continue
         try:
-            taken[key] = check(value, (), _LIST)[:MAX_ITEMS]
+            checked = check(value, *_RULES[key])
         except ValueError as error:
-            warnings.append(f"{where}: {key} {error}; it is not applied")
-    origins = [Origin(f"project.{key}", value, document.origin(key)) for key, value in taken.items()]
-    return ProjectSettings(path.parent, **taken), origins, warnings
+            warnings.append(f"{where}: {name} {error}; it is not applied")
+        else:
+            taken[key] = checked[:MAX_ITEMS] if isinstance(checked, tuple) else checked
+    project = ProjectSettings(
+        path.parent,
+        exclude=taken.get(("exclude",), ()),
+        tags=taken.get(("tags",), ()),
+        chunking={key[1]: value for key, value in taken.items() if len(key) > 1},
+    )
+    origins = [
+        Origin(".".join(("project", *key)), value, document.origin(*key)) for key, value in taken.items()
+    ]
+    return project, origins, warnings
+
+
+def _flat(document: Document) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, value in document.values.items():
+        if name == "chunking" and isinstance(value, dict):
+            yield from (((name, key), number) for key, number in value.items())
+        else:
+            yield (name,), value

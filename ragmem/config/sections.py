@@ -1,6 +1,6 @@
 """The tables of config.toml, with the environment over them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -11,17 +11,21 @@ from ragmem.config.variables import Variables
 from ragmem.errors import ConfigError
 
 
-def read_sections(document: Document | None, variables: Variables) -> tuple[dict[str, Any], list[Origin]]:
+def read_sections(
+    document: Document | None, variables: Variables, *, project: Sequence[Origin] = ()
+) -> tuple[dict[str, Any], list[Origin]]:
     """Return the section values by name, and where each key was set.
 
-    Raises ConfigError for an unknown table or key and for a value of the wrong type or out of bounds.
+    `project` are values between the environment and the document. Raises ConfigError for an unknown table or
+    key and for a value of the wrong type or out of bounds.
     """
+    above = {item.key: item for item in project}
     if document:
         _refuse_unknown_sections(document)
     sections: dict[str, Any] = {}
     origins: list[Origin] = []
     for name, section in SECTIONS.items():
-        values = _section(name, section, document, variables)
+        values = _section(name, section, document, variables, above)
         sections[name] = section(**{item.key.partition(".")[2]: item.value for item in values})
         origins += values
     return sections, origins
@@ -38,7 +42,13 @@ def _refuse_unknown_sections(document: Document) -> None:
             )
 
 
-def _section(name: str, section: Any, document: Document | None, variables: Variables) -> list[Origin]:
+def _section(
+    name: str,
+    section: Any,
+    document: Document | None,
+    variables: Variables,
+    above: Mapping[str, Origin],
+) -> list[Origin]:
     given: Mapping[str, Any] = document.values.get(name, {}) if document else {}
     known = {field.name: field for field in fields(section)}
     for key in given:
@@ -54,6 +64,8 @@ def _section(name: str, section: Any, document: Document | None, variables: Vari
                 value, origin = check(given[key], default, rule), document.origin(name, key)
             except ValueError as error:
                 raise document.error(f"{name}.{key} {error}", name, key, hint=rule.about) from error
+        if item := above.get(f"{name}.{key}"):
+            value, origin = item.value, item.origin
         if not isinstance(default, dict) and (override := variables.find(name, key)):
             value, origin = from_variable(*override, default, rule), override[0]
         found.append(Origin(f"{name}.{key}", value, origin))

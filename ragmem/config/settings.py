@@ -49,6 +49,14 @@ class SeedSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkingSettings:
+    """[chunking]: how large the parts of a text are; a project's file may set these too."""
+
+    max_chars: int = key(900, "most characters of a chunk; the bundled model reads about 1,000", low=1)
+    min_chars: int = key(300, "neighbouring chunks below this size are joined", low=0)
+
+
+@dataclass(frozen=True, slots=True)
 class QuerySettings:
     """[query]: how matches are found and ranked."""
 
@@ -109,6 +117,7 @@ class ProjectSettings:
     root: Path
     exclude: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    chunking: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +137,7 @@ class Settings:
     models: ModelSettings = ModelSettings()
     store: StoreSettings = StoreSettings()
     seed: SeedSettings = SeedSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
     query: QuerySettings = QuerySettings()
     trash: TrashSettings = TrashSettings()
     write: WriteSettings = WriteSettings()
@@ -155,6 +165,7 @@ SECTIONS: Mapping[str, Any] = {
     "models": ModelSettings,
     "store": StoreSettings,
     "seed": SeedSettings,
+    "chunking": ChunkingSettings,
     "query": QuerySettings,
     "trash": TrashSettings,
     "write": WriteSettings,

@@ -42,7 +42,7 @@ class ReadError(SourceError):
 
 
 def show(path: Path) -> str:
-    """Return the path as text that any terminal and database takes; bytes that are no UTF-8 become escapes."""
+    """Return the path as text that any terminal and database takes; bytes that are no UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 

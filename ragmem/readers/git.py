@@ -19,8 +19,8 @@ _DEFAULT_PORT = re.compile(r"^([^/:]+):(?:22|80|443)/")
 class Repository:
     """A git repository: `root` is the main working folder, the same for all its worktrees.
 
-    `root_commit` is empty for a repository without commits, a shallow clone, or no answer in time; `remote` is
-    empty where there is none, and carries no credentials.
+    `root_commit` is empty for a repository without commits, a shallow clone, or no answer in time; `remote`
+    is empty where there is none, and carries no credentials.
     """
 
     root: Path
@@ -30,13 +30,12 @@ class Repository:
 
 def repository_at(folder: Path) -> Repository | None:
     """Return the repository whose working folder this is, or None where git does not answer. Never raises."""
-    answer = _ask(
-        folder, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository"
-    )
+    question = ("--path-format=absolute", "--git-common-dir", "--is-shallow-repository")
+    answer = _ask(folder, "rev-parse", *question)
     if len(answer) != 2:
         return None
     common, shallow = Path(answer[0]), answer[1] == "true"
-    # The parent of a main checkout's .git is its working folder; a bare repository or submodule has none there.
+    # The parent of a main checkout's .git is its working folder; bare repositories and submodules differ.
     root = common.parent if common.name == ".git" else folder
     # A shallow clone's first commit is where it was cut, not where the project began.
     commits = [] if shallow else _ask(folder, "rev-list", "--max-parents=0", "HEAD", "--")
@@ -51,7 +50,7 @@ def _remote(folder: Path) -> str:
 
 
 def normalize_remote(url: str) -> str:
-    """Return a remote as host/owner/name: the same for its https and ssh forms, without user, password, `.git`."""
+    """Return a remote as host/owner/name, the same for https and ssh, without user, password and `.git`."""
     url = url.strip()
     scheme = _SCHEME.match(url)
     if scheme:

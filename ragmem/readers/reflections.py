@@ -36,9 +36,9 @@ def read(
 ) -> tuple[list[Draft], list[str]]:
     """Return a draft per line, in the order of the file, and a warning per line that is no JSON object.
 
-    A draft's uri is `path#key`; the key comes from the line's time and task, so that a line whose other fields
-    change stays the same memory; without both it comes from the content. Lines that are the same count once.
-    Unknown fields are written out with their names. Never raises for any text.
+    A draft's uri is `path#key`; the key comes from the line's time and task, so that a line whose other
+    fields change stays the same memory; without both it comes from the content. Lines that are the same count
+    once. Unknown fields are written out with their names. Never raises for any text.
     """
     drafts: dict[str, Draft] = {}
     contents: set[str] = set()

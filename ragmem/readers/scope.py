@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ragmem.config import SourceSpec
@@ -127,9 +128,10 @@ def _identify(name: str, *parts: str) -> str:
 
 
 def _slug_in(path: Path) -> str:
-    """Return the folder's name below `projects`, as Claude Code lays its files out; empty where there is none."""
+    """Return the folder's name below `projects`, as Claude Code lays files out; empty without one."""
     parts = path.parts[:-1]
-    return next((slug for parent, slug in zip(parts, parts[1:], strict=False) if parent == _SLUG_PARENT), "")
+    # The last one, because a project may lie in a folder of that name itself.
+    return next((slug for parent, slug in reversed([*pairwise(parts)]) if parent == _SLUG_PARENT), "")
 
 
 def _has(folder: Path, name: str) -> bool:

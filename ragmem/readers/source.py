@@ -20,7 +20,7 @@ from ragmem.readers.scope import ProjectFinder
 NANOSECONDS = 10**9
 
 Unchanged = Callable[[Path, int, int], bool]
-"""Tells from path, size and modification time in nanoseconds whether a file is as it was when it was last read."""
+"""Tells from path, size and modification time in nanoseconds whether a file is as it was last time."""
 
 
 class Reader(Protocol):
@@ -52,9 +52,9 @@ def read_source(
 ) -> Iterator[Reading]:
     """Yield a Reading per file of a source, sorted by path, then one per path that was skipped.
 
-    Files are read as the iterator advances. A file that cannot be read gives a Reading with an `error`; one for
-    which `unchanged` answers True is not opened. A source that matches nothing yields nothing. Raises ConfigError
-    for an exclusion that is no pattern, and nothing else.
+    Files are read as the iterator advances. A file that cannot be read gives a Reading with an `error`; one
+    for which `unchanged` answers True is not opened. A source that matches nothing yields nothing. Raises
+    ConfigError for an exclusion that is no pattern, and nothing else.
     """
     found = find_files(spec, home=home, settings=settings)
     finder = projects or ProjectFinder(home)

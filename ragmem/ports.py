@@ -79,6 +79,10 @@ class Models(Protocol):
 class Store(Protocol):
     """Keeps vectors and graph of the memories, per project (a project's graph never mixes with another's)."""
 
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Compute ahead what `put` will need (embeddings), without a lock; optional, and safe in a thread."""
+        ...
+
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing; putting twice is putting once.
 

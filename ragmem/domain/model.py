@@ -201,12 +201,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory after ranking: its best chunk and each term of its score."""
+    """A memory after ranking: its best chunk, each term of its score, and the ids that hide behind it."""
 
     memory: Memory
     chunk: Chunk
     score: float
     terms: Mapping[str, float] = field(default_factory=dict)
+    duplicates: tuple[str, ...] = ()
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:

@@ -1,0 +1,94 @@
+"""The entry: instant answers before the command line is even loaded, and every exception to its exit code."""
+
+import sys
+from collections.abc import Sequence
+
+from ragmem import __version__
+from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, RagmemError
+
+
+def main() -> None:
+    """Run the command line of this process and exit."""
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _reader_left()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Return the exit code of a command line; every error has become one line on stderr."""
+    try:
+        return _dispatch(arguments)
+    except RagmemError as error:
+        _complain(str(error), error.hint)
+        return error.exit_code
+    except KeyboardInterrupt:
+        _complain("interrupted; what was finished is stored", "run the same command again to go on")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _reader_left()
+    except OSError as error:
+        where = f' "{error.filename}"' if error.filename else ""
+        _complain(
+            f"the system refused{where}: {(error.strerror or str(error)).lower()}",
+            "check free space and permissions, or set RAGMEM_HOME to another folder",
+        )
+        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001 - the one place that turns a bug into a report
+        return _report_bug(error)
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    match list(arguments):
+        case ["--version"]:
+            print(f"ragmem {__version__}")
+            return EXIT_OK
+        case ["__complete", *rest]:
+            from ragmem.complete import complete
+
+            return complete(rest)
+        case ["hook", *rest]:
+            from ragmem.hooks.entry import hook
+
+            return hook(rest)
+    from ragmem.cli.app import run_command_line
+
+    return run_command_line(arguments)
+
+
+def _complain(message: str, hint: str) -> None:
+    # A file name can hold bytes that are no UTF-8, and a query line ends: one line, always printable.
+    line = " ".join(message.split())
+    text = f"ragmem: {line}\n" + (f"\nhint: {' '.join(hint.split())}\n" if hint else "")
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stderr.flush()
+
+
+def _reader_left() -> int:
+    """Go quietly when the reader of a pipe has left; Python would complain while it exits."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_OK
+
+
+def _report_bug(error: Exception) -> int:
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="ragmem-bug-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+    ) as file:
+        file.write(f"ragmem {__version__}, Python {sys.version}\n")
+        traceback.print_exception(error, file=file)
+    _complain(
+        f"this is a bug in ragmem: {type(error).__name__}: {error}", f"please report it with {file.name}"
+    )
+    return EXIT_BUG
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The table of commands; each module is imported only when its command runs."""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+import typer.core
+import typer.main
+from typer.exceptions import TyperException
+
+from ragmem.errors import EXIT_OK, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: the module of its Typer app, and its help line (a test holds it equal to the module's)."""
+
+    module: str
+    help: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
+    "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
+    "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
+    "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),
+    "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
+    "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
+}
+
+HELP = """Memory for AI coding assistants, on this machine.
+
+Seed it from the notes, decisions and sessions that lie on disk, and ask it in milliseconds."""
+
+EPILOG = """Exit codes: 0 done or found; 1 the answer is no; 2 usage or configuration; 3 failed;
+4 backend missing; 5 store busy; 6 store damaged; 70 a bug; 130 interrupted."""
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """A group that knows its commands' help lines and imports a command when it is run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Click's signature
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Click's signature
+        """Return a placeholder with the help line; `resolve_command` brings the command itself."""
+        return _placeholder(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Import the command that was named; an unknown name raises with the nearest one."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name else None, rest
+
+
+def _placeholder(name: str) -> Any:
+    return typer.core.TyperCommand(name=name, help=COMMANDS[name].help, rich_markup_mode=None)
+
+
+def load_command(name: str) -> Any:
+    """Return the real command of the table."""
+    command = typer.main.get_command(importlib.import_module(COMMANDS[name].module).app)
+    command.name = name
+    return command
+
+
+def build() -> LazyGroup:
+    """Return the whole command line."""
+    return LazyGroup(
+        name="ragmem",
+        help=HELP,
+        epilog=EPILOG,
+        commands={name: _placeholder(name) for name in COMMANDS},
+        params=[
+            typer.core.TyperOption(
+                param_decls=["--version"], is_flag=True, help="Show the version and exit.", expose_value=False
+            )
+        ],
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; raises UsageError for what cannot be parsed."""
+    try:
+        result = build().main(args=list(arguments) or ["--help"], prog_name="ragmem", standalone_mode=False)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "ragmem"
+        raise UsageError(_lowered(error.format_message()), hint=f"{path} --help") from error
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _lowered(message: str) -> str:
+    text = message.strip().rstrip(".")
+    return text[:1].lower() + text[1:]

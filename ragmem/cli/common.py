@@ -1,0 +1,190 @@
+"""What every command shares: opening the memory, and one way of writing to people and to programs."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import orjson
+import typer
+
+from ragmem.memory import Ragmem
+
+SCHEMA = 1
+"""Number of the JSON documents' shape: raised when a field changes its meaning, not when one is added."""
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on standard error.")]
+LimitOption = Annotated[int | None, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")]
+SourcesFileOption = Annotated[
+    Path | None,
+    typer.Option("--sources", metavar="FILE", help="Use this sources.toml alone.", dir_okay=False),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")]
+
+
+def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Ragmem:
+    """Return this user's memory; warnings about the configuration go to stderr."""
+    memory = Ragmem.open(sources_file=sources_file)
+    if not quiet:
+        for warning in memory.settings.warnings:
+            tell(f"warning: {warning}")
+    return memory
+
+
+def say(text: str = "") -> None:
+    """Write a line of the answer to stdout, in whatever encoding stdout has."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def tell(text: str) -> None:
+    """Write a line beside the answer (progress, hints, warnings) to stderr."""
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def say_json(value: Any, *, lines: bool = False) -> None:
+    """Write a JSON document (indented) or one JSON line to stdout, UTF-8 whatever the locale."""
+    options = orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
+    if not lines:
+        options |= orjson.OPT_INDENT_2
+    sys.stdout.flush()
+    sys.stdout.buffer.write(orjson.dumps(value, default=_plain, option=options) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def moment(value: datetime) -> str:
+    """Return a moment in RFC 3339, UTC, to the second."""
+    return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def colours() -> bool:
+    """Tell whether stdout takes colours: a terminal, and neither NO_COLOR nor a dumb one."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def dim(text: str) -> str:
+    """Return the text set back on a terminal with colours."""
+    return f"\x1b[2m{text}\x1b[0m" if colours() and text else text
+
+
+def bold(text: str) -> str:
+    """Return the text set forth on a terminal with colours."""
+    return f"\x1b[1m{text}\x1b[0m" if colours() and text else text
+
+
+def printable(text: str) -> str:
+    """Return the text without control characters, which could drive the reader's terminal."""
+    return "".join(character if character.isprintable() or character in "\n\t" else "�" for character in text)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write aligned columns; numbers to the right; the same words on a terminal and in a pipe."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    numeric = [
+        bool(cells) and all(_is_number(row[column]) for row in cells if row[column])
+        for column in range(len(headers))
+    ]
+    widths = [
+        max(len(header), *(len(row[column]) for row in cells), 0) if cells else len(header)
+        for column, header in enumerate(headers)
+    ]
+
+    def line(values: Sequence[str]) -> str:
+        return "  ".join(
+            value.rjust(width) if right else value.ljust(width)
+            for value, width, right in zip(values, widths, numeric, strict=True)
+        ).rstrip()
+
+    say(bold(line(headers)))
+    for row in cells:
+        say(line(row))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d")
+    return printable(str(value)).replace("\n", " ")
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(",", "").replace(".", "").replace("-", "").isdigit()
+
+
+def size(count: int) -> str:
+    """Return bytes for people: 512 B, 3.4 MB."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return "1 memory", "2 memories"."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+class Bar:
+    """Progress on stderr: a bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._live: Any = None
+        self._task: Any = None
+        self._show = not quiet and sys.stderr.isatty()
+
+    def begin(self, label: str, total: int) -> None:
+        """Start a stretch of `total` steps."""
+        if not self._show:
+            return
+        if self._live is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            self._live = Progress(
+                TextColumn("{task.description:<12}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._live.start()
+        self._task = self._live.add_task(label, total=total)
+
+    def advance(self, steps: int = 1) -> None:
+        """Tell that steps are done."""
+        if self._live is not None:
+            self._live.advance(self._task, steps)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

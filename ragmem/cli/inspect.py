@@ -1,0 +1,282 @@
+"""`ragmem inspect`: look into the memory."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    JsonOption,
+    LimitOption,
+    SourcesFileOption,
+    bold,
+    dim,
+    moment,
+    open_memory,
+    printable,
+    say,
+    say_json,
+    size,
+    table,
+)
+from ragmem.errors import EXIT_OK, NotFoundError
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Look into the memory: numbers, memories, entities, settings.",
+    epilog="Examples: ragmem inspect; ragmem inspect entity PostgreSQL; ragmem inspect config --json.\n"
+    "Exit codes: 0 shown; 2 no such id, entity or source.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Look into the memory: numbers, memories, entities, settings."""
+    return stats(as_json=as_json) if context.invoked_subcommand is None else EXIT_OK
+
+
+@app.command()
+def stats(as_json: JsonOption = False) -> int:
+    """Show how much there is: memories by state, source and kind, chunks, vectors, entities, size."""
+    with open_memory() as memory:
+        found = memory.statistics()
+    if as_json:
+        say_json({"schema": 1, **found})
+        return EXIT_OK
+    catalog = found["catalog"]
+    say(f"{bold('home')}        {found['home']}  ({size(found['bytes'])})")
+    total = catalog["total"]
+    say(
+        f"{bold('memories')}    {total['memories']:,}  in {total['chunks']:,} chunks,"
+        f" {size(total['characters'])} of text"
+    )
+    for name, count in found["store"].items():
+        say(f"{bold(name.replace('_', ' ').ljust(10))}  {count:,}")
+    for part in ("state", "tier", "kind", "source", "project"):
+        if catalog[part]:
+            counts = ", ".join(f"{name} {count:,}" for name, count in list(catalog[part].items())[:12])
+            say(f"{bold(part.ljust(10))}  {counts}")
+    return EXIT_OK
+
+
+@app.command()
+def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
+    """Show the configured sources with their globs, and what of them is stored."""
+    with open_memory(sources_file=sources_file) as memory:
+        stored = (
+            {str(row["source"]): row for row in memory.catalog.memories.source_rows()}
+            if memory.catalog.exists()
+            else {}
+        )
+        specs = memory.settings.sources
+    names = [*specs, *(name for name in stored if name not in specs)]
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        spec, row = specs.get(name), stored.get(name, {})
+        newest: Any = row.get("newest")
+        rows.append(
+            {
+                "source": name,
+                "memories": row.get("memories", 0),
+                "newest": moment(newest) if newest else None,
+                "reader": spec.reader if spec else None,
+                "scope": spec.scope if spec else None,
+                "signal": spec.signal if spec else None,
+                "enabled": spec.enabled if spec else None,
+                "globs": list(spec.globs) if spec else [],
+            }
+        )
+    if as_json:
+        say_json({"schema": 1, "sources": rows})
+        return EXIT_OK
+    table(
+        ("source", "memories", "newest", "reader", "scope", "signal", "glob"),
+        [
+            (
+                r["source"],
+                r["memories"],
+                (r["newest"] or "")[:10],
+                r["reader"] or "-",
+                r["scope"] or "-",
+                (r["signal"] or "-") if r["enabled"] is not False else "disabled",
+                ", ".join(r["globs"]),
+            )
+            for r in rows
+        ],
+    )
+    return EXIT_OK
+
+
+@app.command()
+def memory(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
+    as_json: JsonOption = False,
+) -> int:
+    """Show one memory whole: where it comes from, how it was judged, its chunks and its text."""
+    from ragmem.services.shapes import memory_shape
+
+    with open_memory() as opened:
+        found = opened.memory(identifier)
+        chunks = opened.catalog.memories.chunks(found)
+    shape = memory_shape(found) | {
+        "chunks": [
+            {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
+            for chunk in chunks
+        ]
+    }
+    if as_json:
+        say_json({"schema": 1, "memory": shape})
+        return EXIT_OK
+    for name, value in shape.items():
+        if name in {"text", "summary", "chunks", "id"} or value in ("", [], {}, False):
+            continue
+        shown = ", ".join(value) if isinstance(value, list) else value
+        say(f"{bold(name.ljust(12))} {printable(str(shown))}")
+    say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
+    if found.summary:
+        say(f"\n{bold('summary')}\n{printable(found.summary)}")
+    say(f"\n{printable(found.text)}")
+    return EXIT_OK
+
+
+@app.command()
+def entity(
+    name: Annotated[str, typer.Argument(help="An entity's name, or the start of it.")],
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show an entity: its type, what is said of it, and its neighbours."""
+    with open_memory() as memory:
+        memory.require()
+        exact = [
+            item for item in memory.store.entities(name, limit=20) if item[0].name.lower() == name.lower()
+        ]
+        near = memory.store.entities(name, limit=8)
+        if not exact and len(near) == 1:
+            exact = near
+        if not exact:
+            names = ", ".join(item.name for item, _ in near)
+            raise NotFoundError(
+                f'there is no entity "{name}"',
+                hint=f"near it: {names}" if names else "`ragmem inspect graph` lists the top ones",
+            )
+        found, degree = exact[0]
+        around = memory.store.neighbours(found.name, limit=limit or 20)
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "entity": {
+                    "name": found.name,
+                    "type": found.type,
+                    "degree": degree,
+                    "descriptions": _sentences(found.description),
+                },
+                "neighbours": [
+                    {
+                        "name": other.name,
+                        "type": other.type,
+                        "keywords": relation.keywords,
+                        "weight": relation.weight,
+                        "descriptions": _sentences(relation.description),
+                    }
+                    for relation, other in around
+                ],
+            }
+        )
+        return EXIT_OK
+    say(f"{bold(found.name)}  {dim(f'{found.type}, {degree} relations')}")
+    for sentence in _sentences(found.description)[:5]:
+        say(f"  {printable(sentence)}")
+    say()
+    table(
+        ("neighbour", "type", "weight", "how", "said"),
+        [
+            (o.name, o.type, r.weight, r.keywords, _sentences(r.description)[0][:90] if r.description else "")
+            for r, o in around
+        ],
+    )
+    return EXIT_OK
+
+
+@app.command()
+def graph(limit: LimitOption = None, as_json: JsonOption = False) -> int:
+    """Show the most connected entities."""
+    with open_memory() as memory:
+        memory.require()
+        top = memory.store.entities("", limit=limit or 20)
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "entities": [
+                    {"name": item.name, "type": item.type, "degree": degree} for item, degree in top
+                ],
+            }
+        )
+        return EXIT_OK
+    table(
+        ("entity", "type", "relations", "said"),
+        [(i.name, i.type, d, _sentences(i.description)[0][:80] if i.description else "") for i, d in top],
+    )
+    return EXIT_OK
+
+
+@app.command()
+def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
+    """Show each setting with the place that set it."""
+    with open_memory(sources_file=sources_file) as memory:
+        rows = memory.settings.origins()
+        places = memory.settings.places
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "config": [{"key": key, "value": value, "origin": origin} for key, value, origin in rows],
+                "places": {name: str(getattr(places, name)) for name in ("config", "data", "state", "cache")},
+            }
+        )
+        return EXIT_OK
+    table(("key", "value", "origin"), [(key, _shown(value), origin) for key, value, origin in rows])
+    return EXIT_OK
+
+
+@app.command()
+def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
+    """Show what was done to the memory, latest first."""
+    with open_memory() as memory:
+        memory.require()
+        entries = memory.catalog.log.entries(limit=limit or 20)
+        runs = {run.run for run in memory.catalog.trash.runs()}
+    rows = [
+        {**entry, "at": moment(entry["at"]), "undoable": entry["detail"].get("run") in runs}
+        for entry in entries
+    ]
+    if as_json:
+        say_json({"schema": 1, "log": rows})
+        return EXIT_OK
+    table(
+        ("at", "operation", "detail"),
+        [
+            (
+                row["at"],
+                row["operation"],
+                ", ".join(f"{name} {value}" for name, value in row["detail"].items())
+                + (" (can be undone)" if row["undoable"] else ""),
+            )
+            for row in rows
+        ],
+    )
+    return EXIT_OK
+
+
+def _sentences(description: str) -> list[str]:
+    """Return the sentences that LightRAG joined into one description."""
+    return [part.strip() for part in description.split("<SEP>") if part.strip()]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)

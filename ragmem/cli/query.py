@@ -1,0 +1,169 @@
+"""`ragmem query`: find the memories that answer a question."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    JsonOption,
+    LimitOption,
+    QuietOption,
+    SourcesFileOption,
+    bold,
+    dim,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    tell,
+)
+from ragmem.domain.model import Kind, Match
+from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """Examples: ragmem query "why do we pin the driver"; ragmem query --kind error --since 30d timeout.
+Exit codes: 0 found; 1 nothing found; 2 usage; 6 store damaged."""
+
+SNIPPET = 280
+
+
+class ModeName(StrEnum):
+    """LightRAG's own ways of retrieval."""
+
+    LOCAL = "local"
+    GLOBAL = "global"
+    HYBRID = "hybrid"
+    NAIVE = "naive"
+    MIX = "mix"
+
+
+@app.command(epilog=EPILOG)
+def query(
+    text: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    limit: LimitOption = None,
+    kind: Annotated[
+        list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
+    ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option("--source", "-s", help="Only memories of this source; repeatable.")
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option("--project", "-p", help="Only this project: name, id or path."),
+    ] = None,
+    spec: Annotated[str, typer.Option("--spec", help="Only this spec of the project.")] = "",
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; repeatable.")
+    ] = None,
+    since: Annotated[
+        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
+    ] = "",
+    every: Annotated[
+        bool, typer.Option("--all", "-a", help="All projects, not only this one and yours.")
+    ] = False,
+    mode: Annotated[
+        ModeName | None, typer.Option("--mode", "-m", help="Let LightRAG retrieve in one of its own modes.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
+    as_json: JsonOption = False,
+    as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
+    as_ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
+    as_context: Annotated[bool, typer.Option("--context", help="The block that an assistant reads.")] = False,
+    max_chars: Annotated[
+        int, typer.Option("--max-chars", min=200, help="Characters of the --context block at most.")
+    ] = 9_000,
+    quiet: QuietOption = False,
+    sources_file: SourcesFileOption = None,
+) -> int:
+    """Find the memories that answer a question."""
+    from ragmem.memory import now
+    from ragmem.services.context import render
+    from ragmem.services.query import Question
+    from ragmem.services.shapes import match_shape
+    from ragmem.services.when import parse_moment
+
+    if sum((as_json, as_lines, as_ids, as_context)) > 1:
+        raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
+    if every and project:
+        raise UsageError("--all and --project exclude each other", hint="give one of them")
+    asked = sys.stdin.read() if text == "-" else text
+    moment = now()
+    with open_memory(sources_file=sources_file, quiet=quiet) as memory:
+        memory.require()
+        known = {str(row["source"]) for row in memory.catalog.memories.source_rows()}
+        for name in source or ():
+            if name not in known and name not in memory.settings.sources:
+                names = ", ".join(sorted(known | set(memory.settings.sources)))
+                raise UsageError(f'there is no source "{name}"', hint=f"sources: {names}")
+        projects = memory.named_projects(project) if project else None if every else memory.default_projects()
+        question = Question(
+            text=asked,
+            projects=projects,
+            kinds=tuple(kind or ()),
+            sources=tuple(source or ()),
+            spec=spec,
+            tags=tuple(tag or ()),
+            since=parse_moment(since, now=moment) if since else None,
+            limit=limit or memory.settings.query.limit,
+            mode=mode.value if mode else None,
+        )
+        answer = memory.query(asked, question=question, at=moment)
+    if not quiet:
+        for note in answer.notes:
+            tell(f"note: {note}")
+    if as_json:
+        document = {
+            "schema": 1,
+            "query": asked.strip(),
+            "rung": answer.rung,
+            "projects": list(projects) if projects is not None else None,
+            "matches": [match_shape(match, explain=explain) for match in answer.matches],
+        }
+        if mode:
+            document["graph"] = dict(answer.graph)
+        say_json(document)
+    elif as_lines:
+        for match in answer.matches:
+            say_json({"type": "match", **match_shape(match, explain=explain)}, lines=True)
+    elif as_ids:
+        for match in answer.matches:
+            say(match.memory.short_id)
+    elif as_context:
+        block = render(answer, max_chars=max_chars)
+        if block:
+            say(block)
+    else:
+        _say_matches(answer.matches, explain=explain)
+        if not answer.matches and not quiet:
+            where = "any project" if projects is None else "this project and yours (--all asks every project)"
+            tell(f"nothing found in {where}")
+    return EXIT_OK if answer.matches else EXIT_NO
+
+
+def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
+    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
+    for number, match in enumerate(matches, start=1):
+        memory = match.memory
+        title = printable(memory.title or memory.uri)
+        say(f"{number}. {bold(title)}  {match.score:.2f}")
+        place = memory.source + (f" / {match.chunk.heading}" if match.chunk.heading else "")
+        when = memory.event_time.strftime("%Y-%m-%d")
+        more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
+        say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
+        snippet = " ".join(printable(match.chunk.text).split())
+        if len(snippet) > SNIPPET:
+            snippet = snippet[: SNIPPET - 1].rstrip() + "…"
+        lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]
+        for line in lines:
+            say(f"   {line}")
+        if explain:
+            terms = "  ".join(f"{name}={value:.4g}" for name, value in match.terms.items())
+            say(f"   {dim(terms)}")
+        say()

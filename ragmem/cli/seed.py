@@ -1,0 +1,114 @@
+"""`ragmem seed`: bring the memory up to date with the sources on disk."""
+
+from dataclasses import asdict, fields
+from typing import Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    SourcesFileOption,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """Examples: ragmem seed; ragmem seed --source memory --dry-run; ragmem seed --check.
+Exit codes: 0 done; 1 --check: something would change; 2 usage; 3 some files could not be read."""
+
+SHOWN_PROBLEMS = 20
+
+
+@app.command(epilog=EPILOG)
+def seed(
+    source: Annotated[
+        list[str] | None, typer.Option("--source", "-s", help="Only this source; repeatable.")
+    ] = None,
+    dry_run: DryRunOption = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 1 if anything would change.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Read every file again; make all vectors and the graph anew.")
+    ] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    sources_file: SourcesFileOption = None,
+) -> int:
+    """Bring the memory up to date with the sources on disk."""
+    with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        report = memory.seed(sources=source or (), dry_run=dry_run or check, rebuild=rebuild, progress=bar)
+        bar.close()
+        for tally in report.tallies:
+            if not tally.files and not quiet and (source or not as_json):
+                globs = ", ".join(memory.settings.sources[tally.source].globs)
+                tell(f"note: source {tally.source}: no file matches {globs}")
+    if as_json:
+        say_json(_document(report, explain=dry_run))
+    else:
+        _say(report, explain=dry_run, quiet=quiet)
+    if check and report.would_change:
+        return EXIT_NO
+    return EXIT_FAILED if report.failed else EXIT_OK
+
+
+def _document(report: Any, *, explain: bool) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "schema": 1,
+        "dry_run": report.dry_run,
+        "would_change" if report.dry_run else "changed": report.would_change,
+        "resumed": report.resumed,
+        "sources": [asdict(tally) for tally in report.tallies],
+        "problems": [asdict(problem) for problem in report.problems],
+        "characters": report.characters,
+        "chunks": report.chunks,
+        "seconds": round(report.seconds, 3),
+    }
+    if explain:
+        document["decisions"] = [
+            {**asdict(decision), "id": decision.id[:12], "tier": decision.tier.value}
+            for decision in report.decisions
+        ]
+    return document
+
+
+def _say(report: Any, *, explain: bool, quiet: bool) -> None:
+    if explain:
+        rows = [
+            (
+                decision.tier.value,
+                decision.change,
+                decision.kind,
+                decision.title or decision.uri,
+                decision.reason,
+            )
+            for decision in report.decisions
+        ]
+        if rows:
+            table(("tier", "change", "kind", "memory", "because"), rows)
+            say()
+    names = [field.name for field in fields(report.tallies[0])] if report.tallies else []
+    counts = [[getattr(tally, name) for name in names] for tally in report.tallies]
+    if len(counts) > 1:
+        counts.append(["total", *(sum(row[column] for row in counts) for column in range(1, len(names)))])
+    table(names, counts)
+    if quiet:
+        return
+    if report.resumed:
+        done = "would be finished" if report.dry_run else "finished"
+        tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
+    for problem in report.problems[:SHOWN_PROBLEMS]:
+        reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
+        tell(printable(f"{problem.level}: {reason}"))
+    if len(report.problems) > SHOWN_PROBLEMS:
+        tell(f"... and {len(report.problems) - SHOWN_PROBLEMS:,} more; --json lists all")

@@ -1,0 +1,15 @@
+"""`ragmem hook EVENT`: the entry that an assistant's hook calls; it always exits 0."""
+
+import sys
+from collections.abc import Sequence
+
+
+def hook(arguments: Sequence[str]) -> int:
+    """Tell that hooks do nothing yet, and exit 0: a host that wired them early must not be disturbed.
+
+    Standard input is left unread, because it may never end; standard output stays empty, because a host
+    takes what stands there into its context.
+    """
+    event = arguments[0] if arguments else ""
+    sys.stderr.write(f'ragmem: hooks are not part of this release: "{event}" was not stored\n')
+    return 0

@@ -1,0 +1,260 @@
+"""The composition root and public Python API: settings become one open memory.
+
+>>> with Ragmem.open() as memory:
+...     answer = memory.query("how do we deploy")
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ragmem import backends
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.trash import TrashRun
+from ragmem.config import Settings, load
+from ragmem.domain.model import USER, Draft, Memory
+from ragmem.errors import UsageError
+from ragmem.ports import Models, Store
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services import gc as collector
+from ragmem.services.hand_in import Handed, HandIn, draft_of_text, drafts_of_paths
+from ragmem.services.ingest import Ingested
+from ragmem.services.ingest import ingest as ingest_drafts
+from ragmem.services.progress import Progress, Silent
+from ragmem.services.query import Answer, Policy, Question, ask
+from ragmem.services.scope import named_project, project_at
+from ragmem.services.seed import SeedReport, remember_projects
+from ragmem.services.seed import gone as gone_from_sources
+from ragmem.services.seed import seed as seed_sources
+
+
+def now() -> datetime:
+    """Return the present moment in UTC; the one place where the package reads the clock for ages."""
+    return datetime.now(tz=UTC)
+
+
+class Ragmem:
+    """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`."""
+
+    def __init__(self, settings: Settings, *, home: Path, cwd: Path) -> None:
+        self.settings = settings
+        self.home = home
+        self.cwd = cwd
+        self.catalog = Catalog(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
+        self._models: Models | None = None
+        self._store: Store | None = None
+        self._prepared = False
+
+    @classmethod
+    def open(
+        cls,
+        *,
+        environ: Mapping[str, str] | None = None,
+        home: Path | None = None,
+        cwd: Path | None = None,
+        sources_file: Path | None = None,
+    ) -> Self:
+        """Return the memory of this user; nothing is created or loaded before its first use.
+
+        Raises ConfigError when a configuration file or variable is wrong.
+        """
+        where = home or Path.home()
+        here = cwd or Path.cwd()
+        settings = load(
+            environ=os.environ if environ is None else environ,
+            home=where,
+            cwd=here,
+            sources_file=sources_file,
+        )
+        return cls(settings, home=where, cwd=here)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close store, models and database; closing twice is fine."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+        if self._models is not None:
+            self._models.close()
+            self._models = None
+        self.catalog.close()
+
+    @property
+    def models(self) -> Models:
+        """The configured models; raises BackendError when there is no such backend."""
+        if self._models is None:
+            options = {
+                "engine": self.settings.models.engine,
+                "threads": self.settings.models.threads,
+                **self.settings.models.options,
+            }
+            self._models = backends.open_models(self.settings.models.backend, options)
+        return self._models
+
+    @property
+    def store(self) -> Store:
+        """The configured store; raises BackendError when there is no such backend."""
+        self.prepare()
+        if self._store is None:
+            self._store = backends.open_store(
+                self.settings.store.backend,
+                self.settings.store.options,
+                self.models,
+                database=self.catalog.database,
+            )
+        return self._store
+
+    def prepare(self) -> None:
+        """Create the database where it is missing."""
+        if not self._prepared:
+            self.catalog.prepare()
+            self._prepared = True
+
+    def require(self) -> None:
+        """Raise UsageError when nothing was ever stored here."""
+        if not self.catalog.exists():
+            raise UsageError(
+                f'there is no memory in "{self.settings.places.data}" yet',
+                hint="fill it with `ragmem seed`, or point RAGMEM_HOME at the one you mean",
+            )
+        self.prepare()
+
+    def policy(self) -> Policy:
+        """Return how answers are found and ranked, from the settings."""
+        query = self.settings.query
+        return Policy(
+            decay=self.settings.decay,
+            candidates=query.candidates,
+            rrf_k=query.rrf_k,
+            lexical_weight=query.lexical_weight,
+            vector_weight=query.vector_weight,
+            min_similarity=query.min_similarity,
+            min_coverage=query.min_coverage,
+        )
+
+    def default_projects(self) -> tuple[str, ...] | None:
+        """Return the projects a question is asked of: this one and the user's; None (all) outside of any."""
+        project = project_at(self.catalog, self.cwd, home=self.home)
+        return None if project is None else (project, USER)
+
+    def named_projects(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the ids of projects given by name, id or path; raises NotFoundError."""
+        return tuple(named_project(self.catalog, name) for name in names)
+
+    def query(self, text: str, *, question: Question | None = None, at: datetime | None = None) -> Answer:
+        """Return the memories that answer a question; without `question`, this project's and the user's."""
+        self.require()
+        asked = question or Question(text, projects=self.default_projects(), limit=self.settings.query.limit)
+        return ask(self.catalog, lambda: self.store, asked, policy=self.policy(), now=at or now())
+
+    def hand_in(
+        self, paths: Sequence[Path], wish: HandIn, *, text: bytes | None = None, title: str = ""
+    ) -> Handed:
+        """Return the drafts of files, folders and a text, without storing them; see `ingest`."""
+        handed = drafts_of_paths(
+            paths, wish, catalog=self.catalog, settings=self.settings, home=self.home, cwd=self.cwd
+        )
+        if text is not None:
+            handed.drafts.append(
+                draft_of_text(
+                    text,
+                    title,
+                    wish,
+                    catalog=self.catalog,
+                    settings=self.settings,
+                    projects=handed.projects,
+                    cwd=self.cwd,
+                )
+            )
+        return handed
+
+    def ingest(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        projects: ProjectFinder | None = None,
+        progress: Progress | None = None,
+    ) -> list[Ingested]:
+        """Store drafts; each is durable once accepted, and indexed when this returns."""
+        self.prepare()
+        if projects is not None:
+            remember_projects(self.catalog, projects)
+        return ingest_drafts(
+            self.catalog, lambda: self.store, drafts, now=now(), progress=progress or Silent()
+        )
+
+    def seed(
+        self,
+        *,
+        sources: Sequence[str] = (),
+        dry_run: bool = False,
+        rebuild: bool = False,
+        progress: Progress | None = None,
+    ) -> SeedReport:
+        """Bring the memory up to date with the sources on disk."""
+        if not dry_run or self.catalog.exists():
+            self.prepare()
+        return seed_sources(
+            self.catalog,
+            lambda: self.store,
+            self.settings,
+            home=self.home,
+            sources=sources,
+            dry_run=dry_run,
+            rebuild=rebuild,
+            now=now(),
+            progress=progress or Silent(),
+        )
+
+    def plan_gc(self, *, missing: bool = False) -> collector.Plan:
+        """Return what gc would do; with `missing`, also for memories that have left their source."""
+        self.require()
+        gone = gone_from_sources(self.catalog, self.settings, home=self.home) if missing else None
+        return collector.plan(self.catalog, self.store, now=now(), keep_trash=self._keep_trash(), gone=gone)
+
+    def apply_gc(self, plan: collector.Plan, *, allow_large: bool = False) -> collector.Outcome:
+        """Carry a plan out; what it removes can be undone."""
+        return collector.apply(
+            self.catalog,
+            self.store,
+            plan,
+            now=now(),
+            keep_trash=self._keep_trash(),
+            allow_large=allow_large,
+        )
+
+    def undo_gc(self, run: str = "") -> tuple[TrashRun, int]:
+        """Bring back what a gc run removed, the latest unless one is named."""
+        self.require()
+        return collector.undo(self.catalog, self.store, run=run, now=now())
+
+    def memory(self, prefix: str) -> Memory:
+        """Return the memory whose id starts with the prefix; raises NotFoundError."""
+        self.require()
+        return self.catalog.memories.resolve(prefix)
+
+    def statistics(self) -> dict[str, Any]:
+        """Return counts of catalog and store, the embedder's id and the size of the home in bytes."""
+        self.require()
+        data = self.settings.places.data
+        size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+        return {
+            "home": str(data),
+            "bytes": size,
+            "catalog": self.catalog.memories.counts(),
+            "store": dict(self.store.statistics()),
+            "models": self.settings.models.backend,
+        }
+
+    def _keep_trash(self) -> timedelta:
+        return timedelta(days=self.settings.trash.keep_days)

@@ -1,0 +1,162 @@
+"""What a person hands in (paths, or text on standard input) becomes drafts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings, SourceSpec
+from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash
+from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.readers.scope import ProjectFinder
+from ragmem.readers.source import find_files, read_file
+from ragmem.services.scope import named_project
+
+SOURCE = "ingest"
+"""The source of memories that were handed in and not found by seed."""
+
+TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
+"""Files that a folder gives; a file that is named itself is read whatever its name."""
+
+TITLE_LENGTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class HandIn:
+    """What the person says of all that is handed in; empty fields are found out."""
+
+    kind: Kind | None = None
+    tags: tuple[str, ...] = ()
+    project: str = ""
+    spec: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What came of it: the drafts, a line for each file that could not be read, and the projects met."""
+
+    drafts: list[Draft]
+    problems: list[str]
+    projects: ProjectFinder
+
+
+def draft_of_text(
+    raw: bytes,
+    title: str,
+    wish: HandIn,
+    *,
+    catalog: Catalog,
+    settings: Settings,
+    projects: ProjectFinder,
+    cwd: Path,
+) -> Draft:
+    """Return the draft of a text without a file; its identity is its content.
+
+    Raises UsageError for a text that is empty, too long, or no UTF-8.
+    """
+    limit = settings.seed.max_file_bytes
+    if len(raw) > limit:
+        raise UsageError(
+            f"standard input is longer than {limit:,} bytes",
+            hint="raise max_file_mb in [seed] of config.toml",
+        )
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+        ) from error
+    if "\0" in text:
+        raise UsageError("standard input is no text: it has NUL bytes", hint="hand in text")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
+    scope = _scope(cwd, wish, catalog=catalog, projects=projects)
+    first = next(line.strip("# \t") for line in text.splitlines() if line.strip())
+    return Draft(
+        source=SOURCE,
+        uri=f"stdin:{content_hash(text)[:16]}",
+        text=text,
+        title=title or first[:TITLE_LENGTH],
+        event_time=wish.at,
+        scope=scope,
+        kind=wish.kind,
+        tags=wish.tags,
+    )
+
+
+def drafts_of_paths(
+    paths: Sequence[Path], wish: HandIn, *, catalog: Catalog, settings: Settings, home: Path, cwd: Path
+) -> Handed:
+    """Return the drafts of files and folders, and one line for each file that could not be read.
+
+    A folder gives its text files, at any depth, under the configured exclusions. Raises NotFoundError for a
+    path that does not exist.
+    """
+    projects = ProjectFinder(home)
+    drafts: list[Draft] = []
+    problems: list[str] = []
+    for given in paths:
+        path = Path(cwd, given.expanduser())
+        if not path.exists() and not path.is_symlink():
+            raise NotFoundError(f'there is no file "{given}"', hint="give a path, or - for standard input")
+        for file, spec in _files(path, settings=settings, home=home):
+            reading = read_file(file, spec, settings=settings, projects=projects)
+            if reading.error is not None:
+                problems.append(str(reading.error))
+                continue
+            scope = _scope(file, wish, catalog=catalog, projects=projects)
+            drafts += [
+                replace(
+                    draft,
+                    scope=scope,
+                    kind=wish.kind or draft.kind,
+                    tags=tuple(dict.fromkeys((*draft.tags, *wish.tags))),
+                    event_time=wish.at or draft.event_time,
+                )
+                for draft in reading.drafts
+            ]
+            problems += [f"{file}: {warning}" for warning in reading.warnings]
+    if len(paths) == 1 and not drafts and len(problems) == 1:
+        raise SourceError(problems[0])
+    return Handed(drafts, problems, projects)
+
+
+def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
+    if not path.is_dir():
+        return [(path, replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec)]
+    # Glob characters in the folder's own name are not meant as such.
+    inside = replace(spec, globs=tuple(f"**/*{suffix}" for suffix in TEXT_SUFFIXES))
+    files = find_files(inside, home=home, settings=settings).files
+    if not files:
+        raise NotFoundError(
+            f'the folder "{path}" holds no text files',
+            hint=f"files that are read: {', '.join(TEXT_SUFFIXES)}",
+        )
+    return [(file, inside) for file in files]
+
+
+def _scope(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+    if wish.project:
+        return Scope(_project_named(catalog, wish.project), wish.spec)
+    identity = projects.project_of(path)
+    return Scope(identity.id if identity else USER, wish.spec)
+
+
+def _project_named(catalog: Catalog, name: str) -> str:
+    """Return the id of a known project, or start a new one of this name."""
+    if catalog.exists():
+        catalog.prepare()
+        try:
+            return named_project(catalog, name)
+        except NotFoundError as error:
+            if "several" in str(error):
+                raise
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise UsageError(
+            f'"{name}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
+        )
+    return name

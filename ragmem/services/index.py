@@ -1,0 +1,73 @@
+"""Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.domain.extraction import extract
+from ragmem.domain.model import Chunk, Memory, Record, State
+from ragmem.ports import Store
+
+BATCH = 48
+"""Memories in one transaction: few enough that other writers wait for under a second."""
+
+
+def record_of(memory: Memory, chunks: Sequence[Chunk]) -> Record:
+    """Return what a store keeps of a memory; entities and relations are found by rule."""
+    return Record(memory, tuple(chunks), tuple(extract(chunk) for chunk in chunks))
+
+
+def index(
+    catalog: Catalog,
+    store: Store,
+    records: Sequence[Record],
+    *,
+    finish: Callable[[], None] | None = None,
+) -> None:
+    """Put records into the store and mark their memories indexed, all or nothing."""
+    ids = [record.memory.id for record in records]
+
+    def done() -> None:
+        catalog.memories.mark(ids, State.INDEXED)
+        if finish is not None:
+            finish()
+
+    if records:
+        store.put(records, finish=done)
+    elif finish is not None:
+        finish()
+
+
+def index_pending(catalog: Catalog, store: Store, *, advance: Callable[[int], None] | None = None) -> int:
+    """Index every memory that was accepted but not finished (a killed run left it so); return how many."""
+    total = 0
+    batch: list[Memory] = []
+
+    def flush() -> None:
+        nonlocal total
+        index(catalog, store, [record_of(memory, catalog.memories.chunks(memory)) for memory in batch])
+        total += len(batch)
+        if advance is not None:
+            advance(len(batch))
+        batch.clear()
+
+    for memory in catalog.memories.each(states=[State.PENDING]):
+        batch.append(memory)
+        if len(batch) == BATCH:
+            flush()
+    if batch:
+        flush()
+    return total
+
+
+def forget(
+    catalog: Catalog, store: Store, ids: Iterable[str], *, finish: Callable[[], None] | None = None
+) -> None:
+    """Remove memories from the store and the catalog, all or nothing."""
+    wanted = list(ids)
+
+    def done() -> None:
+        catalog.memories.remove(wanted)
+        if finish is not None:
+            finish()
+
+    store.delete(wanted, finish=done)

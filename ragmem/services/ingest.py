@@ -1,0 +1,99 @@
+"""Store drafts one by one or in bulk: durable at once, indexed right after."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.memories import fingerprint
+from ragmem.domain.model import Draft, State
+from ragmem.ports import Store
+from ragmem.services.index import BATCH, index, record_of
+from ragmem.services.judge import Judged, judge
+from ragmem.services.progress import Progress
+
+Change = Literal["new", "changed", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of one draft."""
+
+    judged: Judged
+    change: Change
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.judged.memory.id
+
+
+def ingest(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    drafts: Sequence[Draft],
+    *,
+    now: datetime,
+    progress: Progress,
+) -> list[Ingested]:
+    """Store drafts that a person or an assistant hands over; nothing is refused at the door.
+
+    A draft of low signal stays in the buffer, where full text finds it. Each batch is durable before its
+    vectors and graph are made; a failure after that leaves the memories pending, and the next seed or
+    ingest finishes them. An unchanged draft costs nothing.
+    """
+    results: list[Ingested] = []
+    progress.begin("ingest", len(drafts))
+    for start in range(0, len(drafts), BATCH):
+        judged = [judge(draft, now=now, keep_discarded=True) for draft in drafts[start : start + BATCH]]
+        changes, redated = compare(catalog, judged)
+        if redated:
+            catalog.memories.redate(redated)
+        results += [Ingested(item, change) for item, change in zip(judged, changes, strict=True)]
+        fresh = [result for result in results[start:] if result.change != "unchanged"]
+        if fresh:
+            with catalog.database.write():
+                catalog.memories.accept([(item.judged.memory, item.judged.chunks) for item in fresh])
+                catalog.log.write("ingest", {"memories": len(fresh)}, now=now)
+            faded = [
+                item.id
+                for item in fresh
+                if item.change == "changed" and item.judged.memory.state is State.BUFFERED
+            ]
+            if faded:
+                open_store().delete(faded)
+            records = [
+                record_of(item.judged.memory, item.judged.chunks)
+                for item in fresh
+                if item.judged.memory.state is State.PENDING
+            ]
+            if records:
+                index(catalog, open_store(), records)
+        progress.advance(len(judged))
+    return results
+
+
+def compare(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Change], dict[str, datetime]]:
+    """Tell for each judged draft whether the catalog has it, and has it finished, as it is now.
+
+    Also returns id -> event time of unchanged memories whose date alone has changed.
+    """
+    known = catalog.memories.known(item.memory.id for item in judged)
+    changes: list[Change] = []
+    redated: dict[str, datetime] = {}
+    for item in judged:
+        before = known.get(item.memory.id)
+        if before is None:
+            changes.append("new")
+        elif (
+            before.content_hash != item.memory.content_hash
+            or before.fingerprint != fingerprint(item.memory)
+            or before.state is State.PENDING
+        ):
+            changes.append("changed")
+        else:
+            changes.append("unchanged")
+            if item.dated and before.event_time != item.memory.event_time:
+                redated[item.memory.id] = item.memory.event_time
+    return changes, redated

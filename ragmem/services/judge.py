@@ -1,0 +1,68 @@
+"""Turn a draft into a memory with its chunks: tier, kind, category, summary, identity."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ragmem.domain.chunking import chunk
+from ragmem.domain.kinds import detect_category, detect_kind, is_protected
+from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
+from ragmem.domain.signal import Signal, classify, summarize
+
+SignalRule = Literal["classic", "off"]
+
+RULES_VERSION = "1"
+"""Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A memory with the chunks that represent it and the signal that gave its tier."""
+
+    memory: Memory
+    chunks: tuple[Chunk, ...]
+    signal: Signal
+    dated: bool
+    """Whether the source told when it happened; else the event time is when we first saw it."""
+
+
+def judge(
+    draft: Draft, *, now: datetime, rule: SignalRule = "classic", keep_discarded: bool = False
+) -> Judged:
+    """Classify a draft and cut it into chunks.
+
+    With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
+    asks for a buffered memory, which full text finds and the graph does not know.
+    """
+    signal = classify(draft.text)
+    if rule == "off":
+        signal = Signal(Tier.INGEST, signal.markers, "every text of this source is kept")
+    summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
+    if len(summary) >= len(draft.text):
+        summary = ""
+    identifier = memory_id(draft.source, draft.scope, draft.uri)
+    state = State.BUFFERED if signal.tier is Tier.DISCARD else State.PENDING
+    memory = Memory(
+        id=identifier,
+        source=draft.source,
+        uri=draft.uri,
+        text=draft.text,
+        title=draft.title,
+        event_time=draft.event_time or now,
+        created_at=now,
+        updated_at=now,
+        content_hash=content_hash(draft.text),
+        scope=draft.scope,
+        kind=draft.kind or detect_kind(draft.text, source=draft.source, title=draft.title),
+        category=detect_category(draft.text, title=draft.title),
+        tier=signal.tier,
+        state=state,
+        protected=is_protected(draft.text, title=draft.title, metadata=draft.metadata),
+        summary=summary,
+        tags=draft.tags,
+        metadata=dict(draft.metadata),
+    )
+    if signal.tier is Tier.DISCARD and not keep_discarded:
+        return Judged(memory, (), signal, draft.event_time is not None)
+    chunks = chunk(memory.indexed_text, memory_id=identifier)
+    return Judged(memory, chunks, signal, draft.event_time is not None)

@@ -1,0 +1,215 @@
+"""Answer a question: full text and vectors fused, decayed, collapsed, cut at a floor."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.fulltext import LexicalHits
+from ragmem.catalog.fulltext import search as search_text
+from ragmem.catalog.rows import chunk_from
+from ragmem.domain.decay import DecayPolicy, final_score, recency
+from ragmem.domain.extraction import keywords
+from ragmem.domain.model import Hit, Kind, Match, Memory, State
+from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
+from ragmem.errors import BackendError, UsageError
+from ragmem.ports import Mode, Store
+
+MAX_QUERY = 20_000
+"""Characters of a question; a longer text is a document and not a question."""
+
+_DAY = 86_400.0
+_COLLAPSE_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, of which memories. Empty filters let everything through; projects None means all."""
+
+    text: str
+    projects: tuple[str, ...] | None = None
+    kinds: tuple[Kind, ...] = ()
+    sources: tuple[str, ...] = ()
+    spec: str = ""
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    limit: int = 8
+    mode: Mode | None = None
+
+    @property
+    def filtered(self) -> bool:
+        """Tell whether some memories of these projects are left out."""
+        return bool(self.kinds or self.sources or self.spec or self.tags or self.since)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How candidates are found and ranked; the defaults are those of config.toml."""
+
+    decay: DecayPolicy
+    candidates: int = 100
+    rrf_k: int = 60
+    lexical_weight: float = 1.0
+    vector_weight: float = 1.0
+    min_similarity: float = 0.25
+    min_coverage: float = 0.34
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The matches, best first; `rung` tells how they were found; `notes` what a person should know."""
+
+    question: Question
+    matches: tuple[Match, ...]
+    rung: str
+    notes: tuple[str, ...] = ()
+    graph: Mapping[str, Any] = field(default_factory=dict)
+
+
+def ask(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    question: Question,
+    *,
+    policy: Policy,
+    now: datetime,
+) -> Answer:
+    """Return the memories that answer a question.
+
+    Vectors that cannot be had (no model, another model's vectors) leave full text, and a note says so.
+    Raises UsageError on an empty or oversized question.
+    """
+    text = question.text.strip()
+    if not text:
+        raise UsageError("the question is empty", hint="ragmem query 'how do we deploy'")
+    if len(text) > MAX_QUERY:
+        raise UsageError(
+            f"the question has {len(text):,} characters, at most {MAX_QUERY:,} are read",
+            hint="ask with the part that matters, or store the text with `ragmem ingest -`",
+        )
+    if question.mode is not None:
+        return _ask_engine(catalog, open_store(), question, policy=policy, now=now)
+    depth = policy.candidates * (10 if question.filtered else 1)
+    lexical = search_text(catalog.database, text, limit=depth, projects=question.projects)
+    notes: list[str] = []
+    vectors: list[Hit] = []
+    rung = "text and vectors"
+    try:
+        vectors = open_store().search(text, limit=depth, projects=question.projects)
+    except BackendError as error:
+        rung = "text"
+        notes.append(f"searched by full text only: {error}")
+    matches = _rank(catalog, question, lexical, vectors, policy=policy, now=now)
+    return Answer(question, matches, rung, tuple(notes))
+
+
+def _rank(
+    catalog: Catalog,
+    question: Question,
+    lexical: LexicalHits,
+    vectors: Sequence[Hit],
+    *,
+    policy: Policy,
+    now: datetime,
+) -> tuple[Match, ...]:
+    weights = {"text": policy.lexical_weight, "vectors": policy.vector_weight}
+    fused = reciprocal_rank_fusion(
+        {"text": lexical.hits, "vectors": vectors}, weights=weights, k=policy.rrf_k
+    )
+    best_possible = sum(weights.values()) / (policy.rrf_k + 1)
+    bm25 = {hit.chunk_id: hit for hit in lexical.hits}
+    cosine = {hit.chunk_id: hit for hit in vectors}
+    candidates: list[tuple[str, dict[str, float]]] = []
+    for item in fused:
+        terms: dict[str, float] = {"fused": item.score, "semantic": min(1.0, item.score / best_possible)}
+        if hit := bm25.get(item.chunk_id):
+            terms |= {
+                "text_rank": hit.rank,
+                "bm25": hit.score,
+                "coverage": lexical.coverage.get(item.chunk_id, 0.0),
+            }
+        if hit := cosine.get(item.chunk_id):
+            terms |= {"vector_rank": hit.rank, "cosine": hit.score}
+        # A candidate needs evidence of its own: rank 1 of a hopeless list is still hopeless.
+        if (
+            terms.get("cosine", 0.0) >= policy.min_similarity
+            or terms.get("coverage", 0.0) >= policy.min_coverage
+        ):
+            candidates.append((item.chunk_id, terms))
+    return _finish(catalog, question, candidates, policy=policy, now=now)
+
+
+def _finish(
+    catalog: Catalog,
+    question: Question,
+    candidates: Sequence[tuple[str, dict[str, float]]],
+    *,
+    policy: Policy,
+    now: datetime,
+) -> tuple[Match, ...]:
+    """Join with the catalog, keep each memory's best chunk, decay, drop what is below the floor, collapse."""
+    rows = catalog.memories.chunks_by_id(chunk for chunk, _ in candidates)
+    memories = catalog.memories.get({memory for memory, _ in rows.values()})
+    matches: dict[str, Match] = {}
+    for chunk_id, terms in candidates:
+        if chunk_id not in rows:
+            continue
+        memory_id, row = rows[chunk_id]
+        memory = memories.get(memory_id)
+        if memory is None or memory_id in matches or not _wanted(memory, question):
+            continue
+        age = max(0.0, (now - memory.event_time).total_seconds() / _DAY)
+        fresh = recency(age, policy.decay.half_lives_days[memory.kind])
+        score = final_score(terms["semantic"], fresh, policy.decay)
+        terms |= {"age_days": age, "recency": fresh, "score": score}
+        if score >= policy.decay.min_score:
+            matches[memory_id] = Match(memory, chunk_from(memory, row), score, terms)
+    ordered = sorted(matches.values(), key=lambda match: (-match.score, match.memory.id))
+    # Comparing texts is quadratic: only those that could reach the answer are compared.
+    groups = collapse(ordered[: question.limit * _COLLAPSE_DEPTH])
+    return tuple(
+        replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
+        for group in groups[: question.limit]
+    )
+
+
+def _wanted(memory: Memory, question: Question) -> bool:
+    return (
+        memory.state is not State.TRASHED
+        and (question.projects is None or memory.scope.project in question.projects)
+        and (not question.kinds or memory.kind in question.kinds)
+        and (not question.sources or memory.source in question.sources)
+        and (not question.spec or memory.scope.spec == question.spec)
+        and (not question.tags or bool(set(question.tags) & set(memory.tags)))
+        and (question.since is None or memory.event_time >= question.since)
+    )
+
+
+def _ask_engine(
+    catalog: Catalog, store: Store, question: Question, *, policy: Policy, now: datetime
+) -> Answer:
+    """Ask LightRAG itself in one of its modes; its order is kept, decay applied on top."""
+    assert question.mode is not None
+    projects = question.projects
+    if projects is None:
+        projects = tuple(catalog.memories.counts()["project"])
+    candidates: list[tuple[str, dict[str, float]]] = []
+    graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
+    for project in projects:
+        data = store.native_query(
+            question.text,
+            question.mode,
+            keywords=keywords(question.text),
+            limit=policy.candidates if question.filtered else max(question.limit * 3, 20),
+            project=project,
+        ).get("data", {})
+        graph["entities"] += data.get("entities", [])
+        graph["relationships"] += data.get("relationships", [])
+        for rank, chunk in enumerate(data.get("chunks", []), start=1):
+            # The engine tells no score, so the rank stands for it, on the scale of one fused list.
+            semantic = (policy.rrf_k + 1) / (policy.rrf_k + rank)
+            candidates.append((chunk["chunk_id"], {"engine_rank": float(rank), "semantic": semantic}))
+    candidates.sort(key=lambda item: (item[1]["engine_rank"], item[0]))
+    matches = _finish(catalog, question, candidates, policy=policy, now=now)
+    return Answer(question, matches, f"LightRAG {question.mode}", (), graph)

@@ -1,0 +1,40 @@
+"""Which project a place on disk belongs to, and which projects a question is asked of."""
+
+from pathlib import Path
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.domain.model import USER
+from ragmem.errors import NotFoundError
+from ragmem.readers.scope import ProjectFinder
+
+
+def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
+    """Return the known project that holds a path; None where no memory was ever stored for it.
+
+    Looks the path and its parents up first, which costs no subprocess; asks git only for an unknown
+    repository, because it may have been moved.
+    """
+    if not catalog.exists():
+        return None
+    folders = [path, *path.parents]
+    known = catalog.projects.at(str(folder) for folder in folders)
+    if known is not None:
+        return known
+    if not any((folder / ".git").exists() for folder in folders):
+        return None
+    identity = ProjectFinder(home).project_of(path)
+    return identity.id if identity and catalog.projects.find(identity.id) else None
+
+
+def named_project(catalog: Catalog, name: str) -> str:
+    """Return the id of a project given by id, name or path; raises NotFoundError with the known names."""
+    if name == USER:
+        return USER
+    found = catalog.projects.find(str(Path(name).expanduser().resolve()) if "/" in name else name)
+    if len(found) == 1:
+        return found[0]
+    names = catalog.projects.names()
+    if not found:
+        known = ", ".join(sorted(set(names.values()))) or "none yet"
+        raise NotFoundError(f'there is no project "{name}"', hint=f"known projects: {known}")
+    raise NotFoundError(f'several projects are called "{name}"', hint=f"give an id: {', '.join(found)}")

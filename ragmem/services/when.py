@@ -1,0 +1,30 @@
+"""Read the dates that people type: 2026-03-15, 2026-03-15T10:00, 7d, 3w, 6m, 2y, yesterday."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from ragmem.errors import UsageError
+
+_SPAN = re.compile(r"(\d{1,5})\s*([hdwmy])", re.IGNORECASE)
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+
+
+def parse_moment(text: str, *, now: datetime) -> datetime:
+    """Return the timezone-aware moment that a text names; a bare date is its midnight in UTC.
+
+    A span ("7d") counts back from now. Raises UsageError when the text is neither.
+    """
+    wanted = text.strip().lower()
+    if wanted in {"now", "today"}:
+        return now if wanted == "now" else now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if wanted == "yesterday":
+        return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    if span := _SPAN.fullmatch(wanted):
+        return now - timedelta(days=int(span[1]) * _DAYS[span[2].lower()])
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(
+            f'"{text}" is not a date', hint="write 2026-03-15, 2026-03-15T10:00, or a span such as 7d, 3w, 6m"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,371 @@
+"""Models and a store for tests: deterministic, fast, and bound by the same contracts as the real ones."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.catalog.database import Database
+from ragmem.domain.model import Entity, Hit, Record, Relation
+from ragmem.errors import BackendError, UsageError
+from ragmem.ports import Embedder, LanguageModel, Mode, Models, Role
+
+DIMENSIONS = 384
+MODEL_ID = "fake-hash"
+
+_WORD = re.compile(r"\w+")
+_STEM = 4
+"""Leading characters that make two words related: "deploy", "deployment"."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS fake_memories (id TEXT PRIMARY KEY, project TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS fake_chunks (
+  id TEXT PRIMARY KEY, memory_id TEXT NOT NULL, project TEXT NOT NULL, text TEXT NOT NULL,
+  model TEXT NOT NULL, vector BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS fake_chunks_by_memory ON fake_chunks (memory_id);
+CREATE TABLE IF NOT EXISTS fake_entities (
+  memory_id TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+  description TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS fake_entities_by_memory ON fake_entities (memory_id);
+CREATE TABLE IF NOT EXISTS fake_relations (
+  memory_id TEXT NOT NULL, project TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+  keywords TEXT NOT NULL, description TEXT NOT NULL, weight REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS fake_relations_by_memory ON fake_relations (memory_id);
+"""
+_TABLES = {
+    "memories": "fake_memories",
+    "vectors": "fake_chunks",
+    "entities": "fake_entities",
+    "relations": "fake_relations",
+}
+
+
+@lru_cache(maxsize=65536)
+def _direction(word: str) -> NDArray[np.float32]:
+    """Return a vector of 384 signs that stands for a word; those of two words are nearly orthogonal."""
+    bits = np.unpackbits(np.frombuffer(hashlib.blake2b(word.encode(), digest_size=48).digest(), np.uint8))
+    return bits.astype(np.float32) * 2 - 1
+
+
+class FakeEmbedder:
+    """Sums the directions of the words: texts that share words, or beginnings of words, are near."""
+
+    model_id = MODEL_ID
+    dimensions = DIMENSIONS
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
+        """Return an array (len(texts), 384) of unit length rows; the role makes no difference."""
+        del role
+        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in _WORD.findall(text.lower()) or [text]:
+                row += _direction(word)
+                row += 0.5 * _direction(f"{word[:_STEM]}~")
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        # Directions may cancel out; that text lies in the direction of nothing in particular.
+        rows[norms[:, 0] < 1e-6, 0] = 1.0
+        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+
+class FakeModels:
+    """The fake embedder and no language model."""
+
+    def __init__(self) -> None:
+        self._embedder = FakeEmbedder()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The fake embedder."""
+        return self._embedder
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """None: nothing answers."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: nothing was loaded."""
+
+
+class FakeStore:
+    """Vectors and graph in plain tables; every search compares every chunk."""
+
+    def __init__(self, models: Models, database: Database) -> None:
+        self._models = models
+        self._database = database
+        self._created = False
+
+    def _create(self) -> None:
+        if self._created:
+            return
+        with self._database.write() as connection:
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+        self._created = True
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return the rows of a query; none while the tables do not exist."""
+        if not self._created and not self._database.exists():
+            return []
+        with self._database.read() as connection:
+            if not self._created:
+                self._created = bool(
+                    connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'fake_relations'").fetchone()
+                )
+            return connection.execute(statement, values).fetchall() if self._created else []
+
+    def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
+        """Index the records, all or nothing."""
+        self._create()
+        embedder = self._models.embedder
+        # The last one wins, as when they are put one after the other.
+        records = list({record.memory.id: record for record in records}.values())
+        chunks = [(record.memory, chunk) for record in records for chunk in record.chunks]
+        vectors = embedder.embed([chunk.searchable for _, chunk in chunks], role="document")
+        with self._database.write() as connection:
+            self._remove([record.memory.id for record in records])
+            connection.executemany(
+                "INSERT INTO fake_memories VALUES (?, ?)",
+                [(record.memory.id, record.memory.scope.project) for record in records],
+            )
+            connection.executemany(
+                "INSERT OR REPLACE INTO fake_chunks VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (chunk.id, memory.id, memory.scope.project, chunk.text, embedder.model_id, row.tobytes())
+                    for (memory, chunk), row in zip(chunks, vectors, strict=True)
+                ],
+            )
+            for record in records:
+                owner = (record.memory.id, record.memory.scope.project)
+                for extraction in record.extractions:
+                    connection.executemany(
+                        "INSERT INTO fake_entities VALUES (?, ?, ?, ?, ?)",
+                        [(*owner, one.name, one.type, one.description) for one in extraction.entities],
+                    )
+                    connection.executemany(
+                        "INSERT INTO fake_relations VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        [
+                            (
+                                *owner,
+                                *sorted((one.source, one.target)),
+                                one.keywords,
+                                one.description,
+                                one.weight,
+                            )
+                            for one in extraction.relations
+                            if one.source != one.target
+                        ],
+                    )
+            if finish is not None:
+                finish()
+
+    def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
+        """Remove everything that only these memories brought in; unknown ids are ignored."""
+        self._create()
+        with self._database.write():
+            self._remove(memory_ids)
+            if finish is not None:
+                finish()
+
+    def _remove(self, memory_ids: Sequence[str]) -> None:
+        with self._database.write() as connection:
+            for table in _TABLES.values():
+                column = "id" if table == "fake_memories" else "memory_id"
+                connection.executemany(
+                    f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in memory_ids]
+                )
+
+    def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
+        """Return the nearest chunks by vector, best first."""
+        if not query.strip() or limit < 1:
+            return []
+        embedder = self._models.embedder
+        every = self._rows("SELECT id, memory_id, project, model, vector FROM fake_chunks ORDER BY rowid")
+        rows = [row for row in every if projects is None or row[2] in projects]
+        if any(row[3] != embedder.model_id for row in rows):
+            raise BackendError(
+                f'the vectors were not made by the model "{embedder.model_id}"',
+                hint="run `ragmem seed --rebuild`",
+            )
+        if not rows:
+            return []
+        matrix = np.frombuffer(b"".join(row[4] for row in rows), np.float32).reshape(len(rows), -1)
+        cosines = matrix @ embedder.embed([query], role="query")[0]
+        best = np.argsort(-cosines, kind="stable")[:limit]
+        return [
+            Hit(chunk_id=rows[n][0], memory_id=rows[n][1], rank=rank, score=float(cosines[n]))
+            for rank, n in enumerate(best.tolist(), start=1)
+        ]
+
+    def _graph(self, project: str | None) -> tuple[dict[tuple[str, str], Entity], list[tuple[str, Relation]]]:
+        """Return the entities by (project, name) and the merged relations with their project."""
+        condition, values = ("WHERE project = ?", [project]) if project is not None else ("", [])
+        entities: dict[tuple[str, str], Entity] = {}
+        for space, name, kind, description in self._rows(
+            f"SELECT project, name, type, description FROM fake_entities {condition} ORDER BY rowid", values
+        ):
+            entities.setdefault((space, name), Entity(name, kind, description))
+        merged: dict[tuple[str, str, str], Relation] = {}
+        for space, source, target, keywords, description, weight in self._rows(
+            "SELECT project, source, target, keywords, description, weight"
+            f" FROM fake_relations {condition} ORDER BY rowid",
+            values,
+        ):
+            before = merged.get((space, source, target))
+            merged[space, source, target] = Relation(
+                source, target, keywords, description, weight + (before.weight if before else 0.0)
+            )
+            for name in (source, target):
+                entities.setdefault((space, name), Entity(name, "UNKNOWN", description))
+        return entities, [(space, relation) for (space, _, _), relation in merged.items()]
+
+    def entities(
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Entity, int]]:
+        """Return entities whose name starts with the prefix with their degree, most connected first."""
+        entities, relations = self._graph(project)
+        degrees = dict.fromkeys(entities, 0)
+        for space, relation in relations:
+            degrees[space, relation.source] += 1
+            degrees[space, relation.target] += 1
+        found = [
+            (entity, degrees[key])
+            for key, entity in entities.items()
+            if entity.name.lower().startswith(prefix.lower())
+        ]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0].name))[:limit]
+
+    def neighbours(
+        self, name: str, *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Relation, Entity]]:
+        """Return the relations of an entity with the entity at the other end, heaviest first."""
+        entities, relations = self._graph(project)
+        found = [
+            (relation, entities[space, relation.target if relation.source == name else relation.source])
+            for space, relation in relations
+            if name in (relation.source, relation.target)
+        ]
+        return sorted(found, key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))[:limit]
+
+    def subgraph(
+        self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
+    ) -> Mapping[str, Any]:
+        """Return {nodes, edges, is_truncated} around a label ("*": the most connected)."""
+        entities, relations = self._graph(project)
+        names = list(dict.fromkeys(name for _, name in entities))
+        if label == "*":
+            kept = list(
+                dict.fromkeys(
+                    entity.name for entity, _ in self.entities(limit=len(entities), project=project)
+                )
+            )
+        else:
+            kept = [label] if label in names else []
+            for _ in range(depth):
+                ends = [(one.source, one.target) for _, one in relations]
+                kept += [
+                    other for pair in ends for other in pair if set(pair) & set(kept) and other not in kept
+                ]
+                kept = list(dict.fromkeys(kept))
+        inside = set(kept[:limit])
+        described = {entity.name: entity for entity in entities.values()}
+        return {
+            "nodes": [
+                {
+                    "id": name,
+                    "labels": [name],
+                    "properties": {
+                        "entity_type": described[name].type,
+                        "description": described[name].description,
+                    },
+                }
+                for name in kept[:limit]
+            ],
+            "edges": [
+                {
+                    "id": f"{one.source}-{one.target}",
+                    "type": "DIRECTED",
+                    "source": one.source,
+                    "target": one.target,
+                    "properties": {"weight": one.weight, "keywords": one.keywords},
+                }
+                for _, one in relations
+                if one.source in inside and one.target in inside
+            ],
+            "is_truncated": len(kept) > limit,
+        }
+
+    def native_query(
+        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+    ) -> Mapping[str, Any]:
+        """Return a document of the real one's form, from the plain search."""
+        if len(query.strip()) < 3:
+            raise UsageError(f'the query "{query.strip()}" is too short', hint="use at least 3 characters")
+        hits = self.search(" ".join([query, *keywords]), limit=limit, projects=[project])
+        texts = dict(self._rows("SELECT id, text FROM fake_chunks WHERE project = ?", [project]))
+        chunks = [
+            {
+                "chunk_id": hit.chunk_id,
+                "content": texts[hit.chunk_id],
+                "file_path": f"m-{hit.memory_id}",
+                "reference_id": str(hit.rank),
+            }
+            for hit in hits
+        ]
+        return {
+            "status": "success" if chunks else "failure",
+            "message": "",
+            "data": {"entities": [], "relationships": [], "chunks": chunks, "references": []},
+            "metadata": {"query_mode": mode},
+        }
+
+    def memory_ids(self) -> set[str]:
+        """Return the ids of all memories that are in the store."""
+        return {key for (key,) in self._rows("SELECT id FROM fake_memories")}
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts."""
+        entities, relations = self._graph(None)
+        chunks = len(self._rows("SELECT 1 FROM fake_chunks"))
+        return {
+            "documents": len(self.memory_ids()),
+            "chunks": chunks,
+            "vectors": chunks,
+            "entities": len(entities),
+            "relations": len(relations),
+        }
+
+    def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """Remove what belongs to no memory."""
+        self._create()
+        figures = {}
+        with self._database.write() as connection:
+            for name, table in list(_TABLES.items())[1:]:
+                orphans = "FROM {} WHERE memory_id NOT IN (SELECT id FROM fake_memories)".format(table)  # noqa: UP032
+                figures[name] = connection.execute(f"SELECT count(*) {orphans}").fetchone()[0]
+                if not dry_run:
+                    connection.execute(f"DELETE {orphans}")
+        return figures
+
+    def close(self) -> None:
+        """Do nothing: the database belongs to the caller."""
+
+
+def open_models(options: Mapping[str, object]) -> FakeModels:
+    """Return the fake models; there are no options."""
+    del options
+    return FakeModels()
+
+
+def open_store(options: Mapping[str, object], models: Models, *, database: Database) -> FakeStore:
+    """Return the fake store; there are no options."""
+    del options
+    return FakeStore(models, database)

@@ -1,0 +1,231 @@
+"""The LightRAG instances of one home, one per workspace, on a private event loop."""
+
+import asyncio
+import atexit
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ragmem.backends.lightrag import registration
+from ragmem.backends.lightrag.home import Home, working_dir
+from ragmem.backends.lightrag.names import SEPARATOR
+from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
+from ragmem.backends.lightrag.tokens import PieceTokenizer
+from ragmem.errors import BackendError
+
+_UNBOUNDED = 100_000_000
+
+_T = TypeVar("_T")
+
+# LightRAG keeps locks and worker queues in module-level state that belongs to the loop that used it first. So
+# there is one loop for all stores of the process, and one thread at a time on it.
+_turn = threading.RLock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """Run a coroutine to its end in the calling thread, which must have no running event loop."""
+    global _loop  # noqa: PLW0603 - see above
+    with _turn:
+        if _loop is None or _loop.is_closed():
+            _loop = asyncio.new_event_loop()
+            atexit.register(_loop.close)
+        return _loop.run_until_complete(work())
+
+
+def newest(prompt: str) -> str:
+    """Answer LightRAG's request to summarise descriptions by rule: the newest ones, still separated.
+
+    They come as lines of JSON, oldest first. Being separated, they are merged one by one at the next insert
+    and can be taken out again when their memory is deleted.
+    """
+    found: list[str] = []
+    for line in prompt.splitlines():
+        if line.startswith('{"Description":'):
+            with contextlib.suppress(orjson.JSONDecodeError):
+                found.append(str(orjson.loads(line)["Description"]))
+    return SEPARATOR.join(found[-MAX_DESCRIPTIONS:])
+
+
+@contextlib.contextmanager
+def _bare_environment() -> Iterator[None]:
+    """Hide the variables that LightRAG reads while it is constructed; whose they are is anyone's guess."""
+    hidden = {name: os.environ.pop(name) for name in _AMBIENT if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+_AMBIENT = (
+    "ENTITY_TYPES",
+    "WORKSPACE",
+    "USER_PROMPT_PREFIX",
+    "SUMMARY_LANGUAGE",
+    "ENTITY_TYPE_PROMPT_FILE",
+    *(f"CHUNK_{letter}_{name}" for letter in "FRVP" for name in ("SIZE", "OVERLAP_SIZE")),
+    "CHUNK_SIZE",
+    "CHUNK_OVERLAP_SIZE",
+    *(f"{role}_MAX_ASYNC_LLM" for role in ("EXTRACT", "KEYWORD", "QUERY", "VLM")),
+)
+
+
+@dataclass(slots=True)
+class Instance:
+    """A LightRAG object with its storages open, and the configuration that its merge takes."""
+
+    rag: Any
+    config: dict[str, Any]
+
+    def indexes(self) -> tuple[Any, Any, Any]:
+        """Return the vector storages."""
+        return self.rag.chunks_vdb, self.rag.entities_vdb, self.rag.relationships_vdb
+
+
+class Engine:
+    """LightRAG for each workspace of a home, built on first use."""
+
+    def __init__(self, home: Home, options: Mapping[str, object]) -> None:
+        self._home = home
+        self._options = options
+        self._instances: dict[str, Instance] = {}
+
+    def instance(self, workspace: str) -> Instance:
+        """Return the opened LightRAG of a workspace; call it within `run` or before it, never both at once."""
+        with _turn:
+            found = self._instances.get(workspace)
+            if found is None:
+                found = self._instances[workspace] = self._open(workspace)
+            return found
+
+    def _open(self, workspace: str) -> Instance:
+        lightrag = registration.import_lightrag(self._home.database.home)
+        from lightrag.utils import EmbeddingFunc, Tokenizer
+
+        # Plain functions and no methods: LightRAG deep-copies its configuration, and a copied method copies
+        # the object that it belongs to.
+        home = self._home
+
+        async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
+            return home.models.embedder.embed(list(texts), role="query" if context == "query" else "document")
+
+        async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
+            if '{"Description":' in prompt:
+                return newest(prompt)
+            model = home.models.language_model
+            if model is None:
+                raise BackendError(
+                    "this needs a language model and none is configured",
+                    hint="set [models] language in config.toml",
+                )
+            return model.complete(prompt, system=system_prompt or "")
+
+        with _bare_environment():
+            rag = lightrag.LightRAG(
+                working_dir=working_dir(home.database.home),
+                workspace=workspace,
+                kv_storage=registration.KV,
+                vector_storage=registration.VECTOR,
+                graph_storage=registration.GRAPH,
+                doc_status_storage=registration.DOC_STATUS,
+                tokenizer=Tokenizer("ragmem-pieces", PieceTokenizer()),
+                embedding_func=EmbeddingFunc(
+                    embedding_dim=home.models.embedder.dimensions,
+                    func=embed,
+                    model_name=home.models.embedder.model_id,
+                    supports_asymmetric=True,
+                ),
+                llm_model_func=complete,
+                llm_model_name="ragmem",
+                **self._settings(),
+            )
+        run(rag.initialize_storages)
+        config = rag._build_global_config()  # noqa: SLF001 - what its own callers hand to the merge
+
+        # The merge calls the rule directly and not through the queue of workers that LightRAG puts around it.
+        async def summarise(prompt: str, **_: Any) -> str:
+            return newest(prompt)
+
+        config["role_llm_funcs"] = {**config["role_llm_funcs"], "extract": summarise}
+        return Instance(rag=rag, config=config)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return every setting whose default LightRAG would take from the environment."""
+        settings: dict[str, Any] = {
+            "top_k": 40,
+            "chunk_top_k": 20,
+            "max_entity_tokens": 6000,
+            "max_relation_tokens": 8000,
+            "max_total_tokens": 30000,
+            "related_chunk_number": 5,
+            "kg_chunk_pick_method": "WEIGHT",
+            "entity_extract_max_gleaning": 0,
+            "entity_extraction_use_json": True,
+            "embedding_batch_num": 64,
+            "embedding_func_max_async": 1,
+            "default_embedding_timeout": 600,
+            "llm_model_max_async": 2,
+            "default_llm_timeout": 600,
+            "max_parallel_insert": 1,
+            "max_graph_nodes": 1000,
+            "cosine_better_than_threshold": 0.2,
+            "enable_llm_cache": False,
+            "enable_llm_cache_for_entity_extract": True,
+            "chunk_token_size": 1200,
+            "chunk_overlap_token_size": 100,
+            "force_llm_summary_on_merge": MAX_DESCRIPTIONS + 1,
+            # Length alone never asks for a summary: descriptions are bounded by their number.
+            "summary_max_tokens": _UNBOUNDED,
+            "summary_context_size": _UNBOUNDED,
+            "max_source_ids_per_entity": MAX_SOURCES,
+            "max_source_ids_per_relation": MAX_SOURCES,
+            # New memories win; KEEP, the default, would refuse them.
+            "source_ids_limit_method": "FIFO",
+            "max_file_paths": MAX_SOURCES,
+            "user_prompt_prefix": "",
+            "max_pending_documents": 0,
+        }
+        unknown = sorted(set(self._options) - set(settings))
+        if unknown:
+            raise BackendError(
+                f'the lightrag store has no option "{unknown[0]}"',
+                hint=f"options: {', '.join(sorted(settings))}",
+            )
+        return {**settings, **self._options}
+
+    def discard_pending(self) -> None:
+        """Forget what the storages have buffered, after a transaction was rolled back."""
+
+        async def discard() -> None:
+            for instance in self._instances.values():
+                for index in instance.indexes():
+                    await index.drop_pending_index_ops()
+
+        if self._instances:
+            run(discard)
+
+    def close(self) -> None:
+        """Close all instances; closing twice is fine."""
+        if not self._instances:
+            return
+        with _turn:
+            self.discard_pending()
+            for instance in self._instances.values():
+                run(instance.rag.finalize_storages)
+            self._instances.clear()
+            run(_cancel_workers)
+
+
+async def _cancel_workers() -> None:
+    """End the tasks that LightRAG's queues left behind; its other instances start theirs again."""
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

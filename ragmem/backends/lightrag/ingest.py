@@ -1,0 +1,196 @@
+"""One put through LightRAG's storages and merge, and its own retrieval: all that needs LightRAG itself."""
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from ragmem.backends.lightrag import names, records
+from ragmem.backends.lightrag.engine import Engine, Instance, run
+from ragmem.backends.lightrag.home import Home, VectorKey
+from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.backends.lightrag.segments import restore
+from ragmem.catalog.database import Database
+from ragmem.domain.model import Record
+from ragmem.ports import Embedder, Mode
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_Fields = dict[str, Any]
+
+
+def embed(
+    database: Database, embedder: Embedder, changed: Sequence[Record]
+) -> "dict[VectorKey, NDArray[np.float32]]":
+    """Embed, in one call, the chunks of the records and those entities and relations that have no vector."""
+    texts = records.vector_texts(changed)
+    kept = [key for key in texts if key[1] != names.CHUNKS]
+    with database.read() as connection:
+        for key in _stored(connection, embedder.model_id, kept):
+            del texts[key]
+    if not texts:
+        return {}
+    return dict(zip(texts, embedder.embed(list(texts.values()), role="document"), strict=True))
+
+
+def kept_vectors(
+    connection: sqlite3.Connection, model: str, changed: Sequence[Record]
+) -> "dict[VectorKey, NDArray[np.float32]]":
+    """Return the vectors of the records' entities and relations.
+
+    Replacing a record removes what only its old self named; what the new self names again keeps its vector.
+    """
+    keys = [key for key in records.vector_texts(changed) if key[1] != names.CHUNKS]
+    return {key: restore(scale, codes) for key, (scale, codes) in _stored(connection, model, keys).items()}
+
+
+def _stored(
+    connection: sqlite3.Connection, model: str, keys: Sequence[VectorKey]
+) -> dict[VectorKey, tuple[float, bytes]]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for workspace, namespace, key in keys:
+        groups.setdefault((workspace, namespace), []).append(key)
+    found: dict[VectorKey, tuple[float, bytes]] = {}
+    for (workspace, namespace), ids in groups.items():
+        for part in batches(ids):
+            for key, scale, codes in connection.execute(
+                f"SELECT id, scale, vector FROM store_vectors"
+                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND model = ?",
+                (workspace, namespace, *part, model),
+            ):
+                found[workspace, namespace, key] = (scale, codes)
+    return found
+
+
+def insert(
+    home: Home,
+    engine: Engine,
+    changed: Sequence[tuple[Record, str]],
+    prepared: "dict[VectorKey, NDArray[np.float32]]",
+) -> None:
+    """Write (record, fingerprint) within the caller's transaction; none of them may be stored already."""
+    by_project: dict[str, list[tuple[Record, str]]] = {}
+    for record, fingerprint in sorted(changed, key=lambda pair: pair[0].memory.event_time):
+        by_project.setdefault(record.memory.scope.project, []).append((record, fingerprint))
+    home.prepared = prepared
+    try:
+        for project, group in by_project.items():
+            instance = engine.instance(project)
+            run(lambda instance=instance, group=group: _insert(instance, group))  # type: ignore[misc]
+    finally:
+        home.prepared = {}
+
+
+async def _insert(instance: Instance, group: Sequence[tuple[Record, str]]) -> None:
+    rag = instance.rag
+    now = datetime.now(UTC).isoformat()
+    full_docs: dict[str, _Fields] = {}
+    chunks: dict[str, _Fields] = {}
+    searchable: dict[str, _Fields] = {}
+    cached: dict[str, _Fields] = {}
+    entities: dict[str, _Fields] = {}
+    relations: dict[str, _Fields] = {}
+    status: dict[str, _Fields] = {}
+    merges: list[tuple[records.Nodes, records.Edges]] = []
+    for record, fingerprint in group:
+        memory = record.memory
+        path = names.file_token(memory.id)
+        full_docs[memory.id] = {"content": memory.indexed_text, "file_path": path}
+        extractions = {extraction.chunk_id: extraction for extraction in record.extractions}
+        for chunk in record.chunks:
+            keys = [names.cache_id(chunk.id)] if chunk.id in extractions else []
+            shared = {"full_doc_id": memory.id, "file_path": path}
+            chunks[chunk.id] = {
+                "tokens": len(rag.tokenizer.encode(chunk.text)),
+                "content": chunk.text,
+                "chunk_order_index": chunk.order,
+                "llm_cache_list": keys,
+                **shared,
+            }
+            searchable[chunk.id] = {"content": chunk.searchable, **shared}
+        for chunk_id, extraction in extractions.items():
+            cached[names.cache_id(chunk_id)] = {
+                "return": records.cached_extraction(extraction),
+                "cache_type": "extract",
+                "chunk_id": chunk_id,
+                "file_path": path,
+                "original_prompt": "",
+                "queryparam": None,
+            }
+        named, pairs = records.candidates(record)
+        entities[memory.id] = {"entity_names": named, "count": len(named)}
+        relations[memory.id] = {"relation_pairs": pairs, "count": len(pairs)}
+        status[memory.id] = {
+            "status": "processed",
+            "content_summary": memory.indexed_text[:100],
+            "content_length": len(memory.indexed_text),
+            "created_at": now,
+            "updated_at": now,
+            "file_path": path,
+            "track_id": "",
+            "content_hash": fingerprint,
+            "chunks_count": len(record.chunks),
+            "chunks_list": [chunk.id for chunk in record.chunks],
+            # LightRAG's own deletion refuses a document of which it does not know how far it came.
+            "metadata": {"kg_write_state": "graph_mutation_started"},
+        }
+        merges += records.merge_input(record)
+    await rag.full_docs.upsert(full_docs)
+    await rag.text_chunks.upsert(chunks)
+    await rag.llm_response_cache.upsert(cached)
+    # The anchors of each document, written here because the merge below is one for all of them: a hub that
+    # every document names is then read and written once.
+    await rag.full_entities.upsert(entities)
+    await rag.full_relations.upsert(relations)
+    await rag.chunks_vdb.upsert(searchable)
+    if any(nodes or edges for nodes, edges in merges):
+        await _merge(instance, merges)
+    for index in instance.indexes():
+        await index.index_done_callback()
+    await rag.doc_status.upsert(status)
+
+
+async def _merge(instance: Instance, merges: list[tuple[records.Nodes, records.Edges]]) -> None:
+    from lightrag.operate import merge_nodes_and_edges
+
+    rag = instance.rag
+    await merge_nodes_and_edges(
+        chunk_results=merges,
+        knowledge_graph_inst=rag.chunk_entity_relation_graph,
+        entity_vdb=rag.entities_vdb,
+        relationships_vdb=rag.relationships_vdb,
+        global_config=instance.config,
+        # Its progress reports go nowhere, and no cancellation comes from there.
+        pipeline_status={},
+        pipeline_status_lock=asyncio.Lock(),
+        # No cache: a cached summary would keep the words of a memory that is deleted later.
+        llm_response_cache=None,
+        entity_chunks_storage=rag.entity_chunks,
+        relation_chunks_storage=rag.relation_chunks,
+    )
+
+
+def native_query(
+    engine: Engine, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+) -> Mapping[str, Any]:
+    """Run LightRAG's aquery_data; with keywords given it needs no language model."""
+    rag = engine.instance(project).rag
+    from lightrag import QueryParam
+
+    # Without any keyword it would ask the language model for some.
+    words = [word for word in keywords if word.strip()] or [query]
+    param = QueryParam(
+        mode=mode,
+        top_k=limit,
+        chunk_top_k=limit,
+        ll_keywords=words,
+        hl_keywords=words,
+        enable_rerank=False,
+        max_entity_tokens=6000,
+        max_relation_tokens=8000,
+        max_total_tokens=30000,
+    )
+    return cast("Mapping[str, Any]", run(lambda: rag.aquery_data(query, param)))

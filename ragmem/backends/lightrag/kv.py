@@ -1,0 +1,131 @@
+"""LightRAG's key-value storage on the shared database."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import orjson
+from lightrag.base import BaseKVStorage
+
+from ragmem.backends.lightrag import sources
+from ragmem.backends.lightrag.home import home_of
+from ragmem.backends.lightrag.schema import batches, marks
+
+TEXT_CHUNKS = "text_chunks"
+_STAMPS = ("_id", "create_time", "update_time")
+
+
+@final
+@dataclass
+class RagmemKVStorage(BaseKVStorage):
+    """One namespace of one workspace; each write is durable with the transaction around it."""
+
+    supports_strict_point_reads: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.final_namespace = self.namespace
+        self._database = home_of(self.global_config).database
+        self._tracks_sources = self.namespace in sources.NAMESPACES
+
+    async def index_done_callback(self) -> None:
+        """Nothing waits: writes go to the database at once."""
+
+    async def get_by_id(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - LightRAG's name
+        """Return the row, or None."""
+        return (await self.get_by_ids([id]))[0]
+
+    async def get_by_id_strict(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - LightRAG's name
+        """Return the row; None means that it is surely absent."""
+        return await self.get_by_id(id)
+
+    async def get_by_ids(self, ids: list[str]) -> list[dict[str, Any] | None]:  # type: ignore[override]
+        """Return the rows in the order of the ids, None for each that is absent."""
+        found: dict[str, dict[str, Any]] = {}
+        with self._database.read() as connection:
+            if self._tracks_sources:
+                return [sources.tracking_row(connection, self.workspace, self.namespace, key) for key in ids]
+            for part in batches(ids):
+                for key, data, created, updated in connection.execute(
+                    f"SELECT id, data, created, updated FROM store_kv"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                    (self.workspace, self.namespace, *part),
+                ):
+                    row = orjson.loads(data)
+                    row.update(_id=key, create_time=created, update_time=updated)
+                    found[key] = row
+        return [found.get(key) for key in ids]
+
+    async def filter_keys(self, keys: set[str]) -> set[str]:
+        """Return the keys that are not stored."""
+        missing = set(keys)
+        with self._database.read() as connection:
+            for part in batches(keys):
+                if self._tracks_sources:
+                    missing -= sources.known_keys(connection, self.workspace, self.namespace, part)
+                    continue
+                missing.difference_update(
+                    key
+                    for (key,) in connection.execute(
+                        f"SELECT id FROM store_kv WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                        (self.workspace, self.namespace, *part),
+                    )
+                )
+        return missing
+
+    async def upsert(self, data: dict[str, dict[str, Any]]) -> None:
+        """Write the rows; LightRAG expects the time stamps to be set in what it passed."""
+        now = int(time.time())
+        rows = []
+        for key, row in data.items():
+            if self.namespace == TEXT_CHUNKS:
+                row.setdefault("llm_cache_list", [])
+            row["_id"] = key
+            row.setdefault("create_time", now)
+            row["update_time"] = now
+            stored = {name: value for name, value in row.items() if name not in _STAMPS}
+            rows.append((self.workspace, self.namespace, key, orjson.dumps(stored).decode(), now, now))
+        with self._database.write() as connection:
+            if self._tracks_sources:
+                for key, row in data.items():
+                    sources.replace_tracking_row(
+                        connection, self.workspace, self.namespace, key, row.get("chunk_ids") or []
+                    )
+                return
+            connection.executemany(
+                "INSERT INTO store_kv VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, namespace, id)"
+                " DO UPDATE SET data = excluded.data, updated = excluded.updated",
+                rows,
+            )
+
+    async def delete(self, ids: list[str]) -> None:
+        """Remove the rows; unknown ids are ignored."""
+        with self._database.write() as connection:
+            if self._tracks_sources:
+                sources.delete_keys(connection, self.workspace, self.namespace, ids)
+                return
+            connection.executemany(
+                "DELETE FROM store_kv WHERE workspace = ? AND namespace = ? AND id = ?",
+                [(self.workspace, self.namespace, key) for key in ids],
+            )
+            if self.namespace == TEXT_CHUNKS:
+                # LightRAG sees only the newest part of a hub's sources, so it cannot remove the older ones.
+                sources.forget_chunks(connection, self.workspace, ids)
+
+    async def is_empty(self) -> bool:
+        """Tell whether the namespace has no row."""
+        table = "store_sources" if self._tracks_sources else "store_kv"
+        with self._database.read() as connection:
+            row = connection.execute(
+                f"SELECT 1 FROM {table} WHERE workspace = ? AND namespace = ? LIMIT 1",
+                (self.workspace, self.namespace),
+            ).fetchone()
+        return row is None
+
+    async def drop(self) -> dict[str, str]:
+        """Remove all rows of the namespace."""
+        table = "store_sources" if self._tracks_sources else "store_kv"
+        with self._database.write() as connection:
+            connection.execute(
+                f"DELETE FROM {table} WHERE workspace = ? AND namespace = ?", (self.workspace, self.namespace)
+            )
+        return {"status": "success", "message": "data dropped"}

@@ -1,0 +1,136 @@
+"""Reads of the graph and counts, straight from the tables."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from ragmem.backends.lightrag import names, walk
+from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.domain.model import Entity, Relation
+
+_LAST_CHARACTER = "\U0010ffff"
+
+_COUNTS = {
+    "documents": "SELECT count(*) FROM store_documents",
+    "chunks": "SELECT count(*) FROM store_kv WHERE namespace = 'text_chunks'",
+    "vectors": "SELECT count(*) FROM store_vectors",
+    "entities": "SELECT count(*) FROM store_nodes",
+    "relations": "SELECT count(*) FROM store_edges",
+    "workspaces": "SELECT count(DISTINCT workspace) FROM store_documents",
+}
+
+NO_STATISTICS: Mapping[str, int] = dict.fromkeys(_COUNTS, 0)
+"""The counts of a store that was never written to."""
+
+
+def statistics(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return the number of rows of each sort."""
+    return {name: connection.execute(statement).fetchone()[0] for name, statement in _COUNTS.items()}
+
+
+def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the fingerprint under which each memory was put, by (project, id).
+
+    A memory that sits in two projects, or in another than asked for, comes as it is: under its project.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for part in batches(ids):
+        for project, key, value in connection.execute(
+            f"SELECT workspace, id, content_hash FROM store_documents WHERE id IN ({marks(part)})", part
+        ):
+            found[project, key] = value
+    return found
+
+
+def _workspaces(connection: sqlite3.Connection, project: str | None) -> list[str]:
+    if project is not None:
+        return [project]
+    rows = connection.execute("SELECT DISTINCT workspace FROM store_nodes ORDER BY workspace")
+    return [workspace for (workspace,) in rows]
+
+
+def _entity(name: str, data: Mapping[str, Any]) -> Entity:
+    return Entity(
+        name=name,
+        type=str(data.get("entity_type", "UNKNOWN")),
+        description=_readable(data.get("description", "")),
+    )
+
+
+def _readable(description: str) -> str:
+    return "\n".join(description.split(names.SEPARATOR))
+
+
+def entities(
+    connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None
+) -> list[tuple[Entity, int]]:
+    """Return entities by prefix with their degree, most connected first; per project, names may repeat."""
+    folded = prefix.lower()
+    found: list[tuple[int, str, str]] = []
+    for workspace in _workspaces(connection, project):
+        if folded:
+            condition, values = "AND folded >= ? AND folded < ?", (folded, folded + _LAST_CHARACTER)
+        else:
+            condition, values = "", ()
+        found += connection.execute(
+            f"SELECT degree, id, data FROM store_nodes WHERE workspace = ? {condition}"
+            " ORDER BY degree DESC, id LIMIT ?",
+            (workspace, *values, limit),
+        ).fetchall()
+    found.sort(key=lambda row: (-row[0], row[1]))
+    return [(_entity(name, orjson.loads(data)), degree) for degree, name, data in found[:limit]]
+
+
+def neighbours(
+    connection: sqlite3.Connection, name: str, *, limit: int, project: str | None
+) -> list[tuple[Relation, Entity]]:
+    """Return the relations of an entity and the entities at their other end, heaviest first."""
+    found: list[tuple[Relation, Entity]] = []
+    for workspace in _workspaces(connection, project):
+        rows = connection.execute(
+            "SELECT source, target, weight, data FROM store_edges WHERE workspace = ?1 AND source = ?2"
+            " UNION ALL"
+            " SELECT source, target, weight, data FROM store_edges WHERE workspace = ?1 AND target = ?2"
+            " ORDER BY weight DESC, source, target LIMIT ?3",
+            (workspace, name, limit),
+        ).fetchall()
+        others = [target if source == name else source for source, target, _, _ in rows]
+        data_of = {key: data for key, data, _ in walk.nodes(connection, workspace, others)}
+        for other, (source, target, weight, raw) in zip(others, rows, strict=True):
+            data = orjson.loads(raw)
+            relation = Relation(
+                source=source,
+                target=target,
+                keywords=str(data.get("keywords", "")),
+                description=_readable(str(data.get("description", ""))),
+                weight=weight,
+            )
+            found.append((relation, _entity(other, data_of.get(other, {}))))
+    found.sort(key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))
+    return found[:limit]
+
+
+def subgraph(
+    connection: sqlite3.Connection, label: str, *, depth: int, limit: int, project: str | None
+) -> dict[str, Any]:
+    """Return the graph around a label; of all projects, each id is then "project/name" and nothing is joined."""
+    if project is not None:
+        return walk.around(connection, project, label, depth=depth, limit=limit)
+    joined: dict[str, Any] = {"nodes": [], "edges": [], "is_truncated": False}
+    for workspace in _workspaces(connection, None):
+        room = limit - len(joined["nodes"])
+        if room <= 0:
+            joined["is_truncated"] = True
+            break
+        found = walk.around(connection, workspace, label, depth=depth, limit=room)
+        joined["is_truncated"] = joined["is_truncated"] or found["is_truncated"]
+        for node in found["nodes"]:
+            node["id"] = f"{workspace}/{node['id']}"
+            joined["nodes"].append(node)
+        for edge in found["edges"]:
+            edge["source"], edge["target"] = f"{workspace}/{edge['source']}", f"{workspace}/{edge['target']}"
+            edge["id"] = f"{edge['source']}-{edge['target']}"
+            joined["edges"].append(edge)
+    return joined

@@ -1,0 +1,179 @@
+"""The tables of the store and their version; every one has a `workspace` column (a project is a workspace)."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from ragmem.catalog.database import Database
+from ragmem.errors import StoreDamagedError
+
+SCHEMA_VERSION = 1
+
+BATCH = 400
+"""Values in one IN list; SQLite allows 999 parameters in old builds."""
+
+_META = "CREATE TABLE IF NOT EXISTS storage_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+
+_STATEMENTS = (
+    _META,
+    # Key-value rows of LightRAG: full_docs, text_chunks, llm_response_cache, full_entities, full_relations.
+    """
+    CREATE TABLE IF NOT EXISTS store_kv (
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      data TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      UNIQUE (workspace, namespace, id)
+    )
+    """,
+    # entity_chunks and relation_chunks, one row per mention: LightRAG keeps a hub's list in one value, which
+    # would be rewritten whole by each insert that mentions the hub. `seq` grows, so newest = highest.
+    """
+    CREATE TABLE IF NOT EXISTS store_sources (
+      seq INTEGER PRIMARY KEY,
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      key TEXT NOT NULL,
+      chunk_id TEXT NOT NULL,
+      UNIQUE (workspace, namespace, key, chunk_id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_sources_by_age ON store_sources (workspace, namespace, key, seq)",
+    "CREATE INDEX IF NOT EXISTS store_sources_by_chunk ON store_sources (chunk_id)",
+    # A vector is int8 with its own scale. A changed vector is a new row with a new seq, never an update, so
+    # that what was derived from a seq stays true. AUTOINCREMENT: a seq is never used again.
+    # `subject`: chunks: id of the memory; entities: name; relationships: source (and `object`: target).
+    """
+    CREATE TABLE IF NOT EXISTS store_vectors (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      object TEXT NOT NULL,
+      model TEXT NOT NULL,
+      scale REAL NOT NULL,
+      vector BLOB NOT NULL,
+      created INTEGER NOT NULL,
+      UNIQUE (workspace, namespace, id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_vectors_by_model ON store_vectors (namespace, model, workspace, seq)",
+    "CREATE INDEX IF NOT EXISTS store_vectors_by_subject ON store_vectors (workspace, namespace, subject)",
+    """
+    CREATE INDEX IF NOT EXISTS store_vectors_by_object ON store_vectors (workspace, namespace, object)
+    WHERE object <> ''
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS store_nodes (
+      workspace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      folded TEXT NOT NULL,        -- the name in lower case, for search by prefix
+      degree INTEGER NOT NULL DEFAULT 0,
+      data TEXT NOT NULL,
+      UNIQUE (workspace, id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_nodes_by_name ON store_nodes (workspace, folded)",
+    "CREATE INDEX IF NOT EXISTS store_nodes_by_degree ON store_nodes (workspace, degree DESC, id)",
+    """
+    CREATE TABLE IF NOT EXISTS store_edges (
+      workspace TEXT NOT NULL,
+      source TEXT NOT NULL,        -- source < target: edges have no direction
+      target TEXT NOT NULL,
+      weight REAL NOT NULL DEFAULT 1.0,
+      data TEXT NOT NULL,
+      UNIQUE (workspace, source, target)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_edges_by_target ON store_edges (workspace, target)",
+    # Degrees are kept, not counted: ranking all entities by degree would read every edge.
+    """
+    CREATE TRIGGER IF NOT EXISTS store_edges_added AFTER INSERT ON store_edges BEGIN
+      UPDATE store_nodes SET degree = degree + 1
+      WHERE workspace = new.workspace AND id IN (new.source, new.target);
+    END
+    """,
+    """
+    CREATE TRIGGER IF NOT EXISTS store_edges_removed AFTER DELETE ON store_edges BEGIN
+      UPDATE store_nodes SET degree = degree - 1
+      WHERE workspace = old.workspace AND id IN (old.source, old.target);
+    END
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS store_documents (
+      workspace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      status TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      file_path TEXT NOT NULL,
+      track_id TEXT NOT NULL,
+      content_hash TEXT NOT NULL,
+      is_duplicate INTEGER NOT NULL DEFAULT 0,
+      original_id TEXT NOT NULL DEFAULT '',
+      data TEXT NOT NULL,
+      UNIQUE (workspace, id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_documents_by_id ON store_documents (id)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_age ON store_documents (workspace, created_at, id)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_status ON store_documents (workspace, status, created_at, id)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_path ON store_documents (workspace, file_path)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_hash ON store_documents (workspace, content_hash)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_track ON store_documents (workspace, track_id)",
+)
+
+TABLES = ("store_kv", "store_sources", "store_vectors", "store_nodes", "store_edges", "store_documents")
+
+
+def _version(connection: sqlite3.Connection) -> int | None:
+    exists = connection.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'storage_meta'"
+    ).fetchone()
+    if exists is None:
+        return None
+    row = connection.execute("SELECT value FROM storage_meta WHERE key = 'version'").fetchone()
+    return int(row[0]) if row else None
+
+
+def is_ready(database: Database) -> bool:
+    """Tell whether the tables exist, without creating anything.
+
+    Raises StoreDamagedError when they were written by a newer ragmem.
+    """
+    if not database.exists():
+        return False
+    with database.read() as connection:
+        version = _version(connection)
+    if version is not None and version > SCHEMA_VERSION:
+        raise StoreDamagedError(
+            f'the store in "{database.home}" was written by a newer ragmem (its version is {version})',
+            hint="update ragmem: `pip install --upgrade ragmem`",
+        )
+    return version == SCHEMA_VERSION
+
+
+def create(database: Database) -> None:
+    """Create the tables where they are missing; doing it twice is fine."""
+    if is_ready(database):
+        return
+    with database.write() as connection:
+        for statement in _STATEMENTS:
+            connection.execute(statement)
+        connection.execute(
+            "INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(SCHEMA_VERSION),)
+        )
+
+
+def batches(values: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
+    """Cut the values into lists that fit one IN list."""
+    items = list(values)
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return the placeholders of an IN list: "?, ?, ?"."""
+    return ", ".join("?" * len(values))

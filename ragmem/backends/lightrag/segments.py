@@ -1,0 +1,144 @@
+"""Arrays of quantised vectors and their search: sign bits select, int8 rescores."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT_LIMIT = 5000
+"""Vectors up to which every one is compared; a preselection only pays beyond."""
+
+PRESELECT = 400
+"""Candidates by sign bits; measured recall@10 of 0.9994 on real sentence vectors."""
+
+PRESELECT_FACTOR = 10
+"""Candidates per wanted hit, where that is more."""
+
+Row = tuple[int, str, float, bytes]
+"""Sequence number, workspace, scale and int8 vector, as they are read from the database."""
+
+
+def quantise(vector: NDArray[np.float32]) -> tuple[float, bytes]:
+    """Return the scale and the int8 form of a vector: value = code * scale."""
+    peak = float(np.abs(vector).max(initial=0.0))
+    scale = peak / 127.0 or 1.0
+    return scale, np.rint(vector / scale).astype(np.int8).tobytes()
+
+
+def restore(scale: float, codes: bytes) -> NDArray[np.float32]:
+    """Return the vector that `quantise` kept."""
+    return np.frombuffer(codes, np.int8).astype(np.float32) * np.float32(scale)
+
+
+def workspace_number(workspace: str) -> int:
+    """Return 64 bits that stand for a workspace; what is found is looked up in the database anyway."""
+    return int.from_bytes(hashlib.blake2b(workspace.encode(), digest_size=8).digest(), "little")
+
+
+def sign_bits(codes: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Return the signs of each row, 64 to a word."""
+    packed = np.packbits(codes > 0, axis=1)
+    spare = -packed.shape[1] % 8
+    if spare:
+        packed = np.pad(packed, ((0, 0), (0, spare)))
+    return np.ascontiguousarray(packed).view(np.uint64)
+
+
+if hasattr(np, "bitwise_count"):
+    _ones = np.bitwise_count
+else:  # numpy < 2
+    _BYTE_ONES = np.array([bin(value).count("1") for value in range(256)], np.uint8)
+
+    def _ones(words: NDArray[np.uint64]) -> NDArray[np.uint8]:  # type: ignore[misc]
+        counts: NDArray[np.uint8] = (
+            _BYTE_ONES[words.view(np.uint8)].reshape(*words.shape, 8).sum(-1, np.uint8)
+        )
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Some vectors in order of their sequence numbers: n rows, `codes` (n, dimensions), `bits` (n, words)."""
+
+    seqs: NDArray[np.int64]
+    workspaces: NDArray[np.uint64]
+    scales: NDArray[np.float32]
+    codes: NDArray[np.int8]
+    bits: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    @property
+    def last(self) -> int:
+        """The highest sequence number, 0 where there is none."""
+        return int(self.seqs[-1]) if len(self.seqs) else 0
+
+
+def empty(dimensions: int) -> Segment:
+    """Return a segment without vectors."""
+    return from_rows([], dimensions)
+
+
+def from_rows(rows: Sequence[Row], dimensions: int) -> Segment:
+    """Return the rows as arrays."""
+    codes = np.frombuffer(b"".join(row[3] for row in rows), np.int8).reshape(len(rows), dimensions)
+    numbers = {workspace: workspace_number(workspace) for workspace in {row[1] for row in rows}}
+    return Segment(
+        seqs=np.array([row[0] for row in rows], np.int64),
+        workspaces=np.array([numbers[row[1]] for row in rows], np.uint64),
+        scales=np.array([row[2] for row in rows], np.float32),
+        codes=codes,
+        bits=sign_bits(codes),
+    )
+
+
+def join(segments: Sequence[Segment]) -> Segment:
+    """Return the segments as one, in memory."""
+    if len(segments) == 1:
+        return segments[0]
+    return Segment(
+        *(
+            np.concatenate([getattr(segment, name) for segment in segments])
+            for name in ("seqs", "workspaces", "scales", "codes", "bits")
+        )
+    )
+
+
+def scores(
+    segment: Segment,
+    query: NDArray[np.float32],
+    *,
+    count: int,
+    workspaces: Collection[str] | None,
+) -> list[tuple[float, int]]:
+    """Return (cosine, sequence number) of the best `count` rows, best first, perhaps deleted ones among them.
+
+    `query` has unit length. Beyond EXACT_LIMIT rows the best by sign bits are compared only.
+    """
+    if not len(segment):
+        return []
+    chosen: NDArray[Any] | slice = slice(None)
+    size = len(segment)
+    if workspaces is not None:
+        wanted = np.array([workspace_number(name) for name in workspaces], np.uint64)
+        chosen = np.flatnonzero(np.isin(segment.workspaces, wanted))
+        size = len(chosen)
+        if size == 0:
+            return []
+    preselect = max(PRESELECT, PRESELECT_FACTOR * count)
+    if size > max(EXACT_LIMIT, preselect):
+        signs = sign_bits(np.sign(query).astype(np.int8).reshape(1, -1))
+        distances = _ones(segment.bits[chosen] ^ signs).sum(axis=1, dtype=np.uint16)
+        near = np.argpartition(distances, preselect - 1)[:preselect]
+        # Sorted, so that the rows are read in the order in which they lie in the file.
+        chosen = np.sort(near if isinstance(chosen, slice) else chosen[near])
+    cosines = (segment.codes[chosen].astype(np.float32) @ query) * segment.scales[chosen]
+    seqs = segment.seqs[chosen]
+    keep = min(count, len(seqs))
+    best = np.argpartition(-cosines, keep - 1)[:keep]
+    best = best[np.lexsort((seqs[best], -cosines[best]))]
+    return [(float(cosines[place]), int(seqs[place])) for place in best]

@@ -1,0 +1,183 @@
+"""The store on LightRAG: writes go through its merge, searches read the same tables without importing it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragmem.backends.lightrag import deletion, home, names, reads, schema, sweeping
+from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.database import Database
+from ragmem.domain.model import Entity, Hit, Record, Relation
+from ragmem.errors import UsageError
+from ragmem.ports import Mode, Models
+
+if TYPE_CHECKING:
+    from ragmem.backends.lightrag.engine import Engine
+
+SHORTEST_QUERY = 3
+"""Characters that LightRAG's own retrieval needs at least."""
+
+
+class LightRAGStore:
+    """Memories as LightRAG documents, each project a workspace, in the catalog's database.
+
+    `put` and `native_query` run LightRAG's coroutines in the calling thread, which must have no running event
+    loop of its own. All methods may be called from several threads.
+    """
+
+    def __init__(self, options: Mapping[str, object], models: Models, database: Database) -> None:
+        self._database = database
+        self._models = models
+        self._index = VectorIndex(database)
+        self._home = home.Home(database=database, models=models, index=self._index)
+        self._options = options
+        self._opened_engine: Engine | None = None
+        self._ready = False
+        home.register(self._home)
+
+    @property
+    def _engine(self) -> "Engine":
+        if self._opened_engine is None:
+            from ragmem.backends.lightrag.engine import Engine
+
+            self._opened_engine = Engine(self._home, self._options)
+        return self._opened_engine
+
+    def _create(self) -> None:
+        if not self._ready:
+            schema.create(self._database)
+            self._ready = True
+
+    def _readable(self) -> bool:
+        if not self._ready:
+            self._ready = schema.is_ready(self._database)
+        return self._ready
+
+    def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
+        """Index the records, all or nothing; what is stored just so already is left alone.
+
+        Raises BackendError when the embedder fails, StoreBusyError and StorageError as the database does.
+        """
+        from ragmem.backends.lightrag import ingest
+
+        self._create()
+        model = self._models.embedder.model_id
+        wanted = {record.memory.id: (record, fingerprint_of(record, model)) for record in records}
+        changed = self._changed(wanted)
+        for project in {record.memory.scope.project for record, _ in changed}:
+            self._engine.instance(project)  # imports LightRAG before the lock is taken
+        prepared = ingest.embed(self._database, self._models.embedder, [record for record, _ in changed])
+        try:
+            with self._database.write() as connection:
+                if changed:
+                    # Asked again: another process may have put the same ones meanwhile.
+                    changed = self._changed(wanted)
+                    prepared |= ingest.kept_vectors(connection, model, [record for record, _ in changed])
+                    deletion.delete_memories(connection, [record.memory.id for record, _ in changed])
+                    ingest.insert(self._home, self._engine, changed, prepared)
+                if finish is not None:
+                    finish()
+        except BaseException:
+            self._engine.discard_pending()
+            raise
+
+    def _changed(self, wanted: Mapping[str, tuple[Record, str]]) -> list[tuple[Record, str]]:
+        with self._database.read() as connection:
+            stored = reads.content_hashes(connection, wanted)
+        return [
+            (record, fingerprint)
+            for key, (record, fingerprint) in wanted.items()
+            if stored.get((record.memory.scope.project, key)) != fingerprint
+        ]
+
+    def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
+        """Remove everything that only these memories brought in; unknown ids are ignored."""
+        self._create()
+        with self._database.write() as connection:
+            deletion.delete_memories(connection, dict.fromkeys(memory_ids))
+            if finish is not None:
+                finish()
+
+    def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
+        """Return the nearest chunks, best first; raises BackendError where another model made the vectors."""
+        if not query.strip() or not self._readable():
+            return []
+        embedder = self._models.embedder
+        vector = np.asarray(embedder.embed([query], role="query")[0], np.float32)
+        hits = self._index.search(names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects)
+        return [
+            Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
+            for rank, hit in enumerate(hits, start=1)
+        ]
+
+    def entities(
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Entity, int]]:
+        """Return entities whose name starts with the prefix (any case) with their degree."""
+        if not self._readable():
+            return []
+        with self._database.read() as connection:
+            return reads.entities(connection, prefix, limit=limit, project=project)
+
+    def neighbours(
+        self, name: str, *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Relation, Entity]]:
+        """Return the relations of an entity with the entity at the other end, heaviest first."""
+        if not self._readable():
+            return []
+        with self._database.read() as connection:
+            return reads.neighbours(connection, name, limit=limit, project=project)
+
+    def subgraph(
+        self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
+    ) -> Mapping[str, Any]:
+        """Return LightRAG's graph document around a label ("*": the most connected)."""
+        if not self._readable():
+            return {"nodes": [], "edges": [], "is_truncated": False}
+        with self._database.read() as connection:
+            return reads.subgraph(connection, label, depth=depth, limit=limit, project=project)
+
+    def native_query(
+        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+    ) -> Mapping[str, Any]:
+        """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
+        query = query.strip()
+        if len(query) < SHORTEST_QUERY:
+            raise UsageError(
+                f'the query "{query}" is too short for the mode {mode}',
+                hint=f"use at least {SHORTEST_QUERY} characters, or leave out the mode",
+            )
+        from ragmem.backends.lightrag import ingest
+
+        self._create()
+        return ingest.native_query(self._engine, query, mode, keywords=keywords, limit=limit, project=project)
+
+    def memory_ids(self) -> set[str]:
+        """Return the ids of all memories that are in the store."""
+        if not self._readable():
+            return set()
+        with self._database.read() as connection:
+            return {key for (key,) in connection.execute("SELECT id FROM store_documents")}
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts: documents, chunks, vectors, entities, relations, workspaces."""
+        if not self._readable():
+            return reads.NO_STATISTICS
+        with self._database.read() as connection:
+            return reads.statistics(connection)
+
+    def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """Remove what belongs to no memory, compact; return what was (or would be) removed, by sort."""
+        if not self._readable():
+            return dict(sweeping.NOTHING)
+        figures = dict(sweeping.sweep(self._database, dry_run=dry_run))
+        figures["sidecar_rows"] = self._index.compact(dry_run=dry_run)
+        return figures
+
+    def close(self) -> None:
+        """Close LightRAG; the database belongs to the caller. Closing twice is fine."""
+        if self._opened_engine is not None:
+            self._opened_engine.close()
+        home.forget(self._home)

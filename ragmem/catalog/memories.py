@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import orjson
 
@@ -15,6 +16,7 @@ from ragmem.catalog.rows import (
     from_stamp,
     memory_from,
     memory_values,
+    to_stamp,
 )
 from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
 from ragmem.errors import NotFoundError
@@ -40,6 +42,7 @@ class Known:
     content_hash: str
     state: State
     fingerprint: str
+    event_time: datetime
 
 
 def fingerprint(memory: Memory) -> str:
@@ -50,7 +53,6 @@ def fingerprint(memory: Memory) -> str:
             memory.kind.value,
             memory.tier.value,
             list(memory.tags),
-            int(memory.event_time.timestamp()),
             memory.summary,
             dict(memory.metadata),
         ],
@@ -93,6 +95,14 @@ class Memories:
                 [(state.value, identifier) for identifier in ids],
             )
 
+    def redate(self, moments: Mapping[str, datetime]) -> None:
+        """Set the event times of memories whose text has not changed, which costs no new vectors."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "UPDATE memories SET event_at = ? WHERE id = ?",
+                [(to_stamp(moment), identifier) for identifier, moment in moments.items()],
+            )
+
     def remove(self, ids: Iterable[str]) -> int:
         """Remove memories with their chunks and full text for good; return how many there were."""
         removed = 0
@@ -118,7 +128,9 @@ class Memories:
                     f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
                 ):
                     memory = memory_from(row)
-                    found[memory.id] = Known(memory.content_hash, memory.state, fingerprint(memory))
+                    found[memory.id] = Known(
+                        memory.content_hash, memory.state, fingerprint(memory), memory.event_time
+                    )
         return found
 
     def get(self, ids: Iterable[str]) -> dict[str, Memory]:

@@ -43,11 +43,11 @@ def chunk(
 
     Each chunk is `text[start:end]` without white space at its ends; together they hold every non-blank
     character exactly once. A chunk follows the headings of the text; a section that is too large is split
-    between paragraphs, list items, sentences, lines and words, in this order, and a code fence or table is kept
-    whole where it fits. `heading` is the path of headings ("A > B") that all of the chunk stands under. No
-    chunk has more than `max_chars` characters besides a heading; a character of another script than the Latin
-    counts two or four. The same text and memory id give the same chunks; the time is linear.
-    Raises ValueError unless 0 <= min_chars <= max_chars and max_chars > 0.
+    between paragraphs, list items, sentences, lines and words, in this order, and a code fence or table is
+    kept whole where it fits. `heading` is the path of headings ("A > B") that all of the chunk stands under.
+    No chunk has more than `max_chars` characters besides a heading; a character of another script than the
+    Latin counts two or four. The same text and memory id give the same chunks; the time is linear. Raises
+    ValueError unless 0 <= min_chars <= max_chars and max_chars > 0.
     """
     if not (0 <= min_chars <= max_chars and max_chars > 0):
         raise ValueError("min_chars must lie between 0 and max_chars, and max_chars above 0")
@@ -70,7 +70,7 @@ def _clip(title: str) -> str:
 
 
 def _sections(text: str) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
-    """Yield the sections with their heading path; a section's first block is its heading, where it has one."""
+    """Yield the sections with their heading path; its first block is its heading, where it has one."""
     path: list[tuple[int, str]] = []
     section: list[Block] = []
     for block in blocks(text):

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragmem.domain.blocks import Block, Form, units
-from ragmem.domain.entities import ENTITY_TYPES, Mention, canonical_key, find_mentions
+from ragmem.domain.blocks import MAX_HEADING_CHARS, Block, Form, units
+from ragmem.domain.entities import Mention, canonical_key, find_mentions
+from ragmem.domain.forms import ENTITY_TYPES
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
 from ragmem.domain.relations import Link, relate
@@ -52,16 +53,19 @@ def extract(
 ) -> Extraction:
     """Return the most salient entities of a chunk and the relations between them, most salient first.
 
-    Entities are what the text names: code, paths, hosts, versions, variables, flags, errors and proper names, each
-    under one canonical name of 2 to 80 characters with the sentence that names it first as description. Relations
-    come from verbs, definitions and links, and with a lower weight from a mention in one sentence; both ends are
-    among the entities, and no entity relates to itself. A text that names nothing gives an empty extraction; the
-    same chunk gives the same extraction, in the same order.
+    Entities are what the text names: code, paths, hosts, versions, variables, flags, errors and proper names,
+    each under one canonical name of 2 to 80 characters with the sentence that names it first as description.
+    Relations come from verbs, definitions and links, and with a lower weight from a mention in one sentence;
+    both ends are among the entities, and no entity relates to itself. A text that names nothing gives an
+    empty extraction; the same chunk gives the same extraction, in the same order.
     """
     statements = [
         (block, " ".join(chunk.text[start : min(end, start + MAX_LINE_CHARS)].split()))
         for block, start, end in units(chunk.text)
     ]
+    above = chunk.heading.rsplit(" > ", 1)[-1]
+    if above and above not in chunk.text[: MAX_HEADING_CHARS + len(above)]:
+        statements.insert(0, (Block(Form.HEADING, 0, 0), above))
     found = [(block, text, find_mentions(text, block.form)) for block, text in statements]
     candidates = _gather(found)
     ranked = sorted(candidates.items(), key=lambda item: (-item[1].salience, item[1].first, item[0]))
@@ -102,15 +106,17 @@ def _gather(found: Sequence[tuple[Block, str, list[Mention]]]) -> dict[str, _Can
 def _relations(
     found: Sequence[tuple[Block, str, list[Mention]]], kept: Mapping[str, str], limit: int
 ) -> tuple[Relation, ...]:
-    """Return the strongest relations between the kept entities; one relation per pair, its evidence summed."""
+    """Return the strongest relations between the kept entities; one per pair, its evidence summed."""
     pairs: dict[frozenset[str], tuple[Link, str, str, float, int]] = {}
     topic: Mention | None = None
+    lead: Mention | None = None
     for block, text, mentions in found:
         known = [mention for mention in mentions if canonical_key(mention.name) in kept][:MAX_MENTIONS]
         if block.form is Form.HEADING:
-            topic = known[0] if len(known) == 1 else None
+            topic = lead = known[0] if len(known) == 1 else None
             continue
-        for link in relate(text, known, form=block.form, topic=topic):
+        above = lead if block.form is Form.ITEM else topic
+        for link in relate(text, known, form=block.form, topic=above):
             source, target = canonical_key(link.source.name), canonical_key(link.target.name)
             if source == target:
                 continue
@@ -124,6 +130,8 @@ def _relations(
                 pairs[pair] = (link, source, target, weight + link.weight, order)
             else:
                 pairs[pair] = (best, old_source, old_target, weight + link.weight, order)
+        if block.form is Form.PARAGRAPH:
+            lead = known[0] if known and text.endswith(":") else topic
     ranked = sorted(pairs.values(), key=lambda item: (-item[0].weight, -item[3], item[4]))
     return tuple(
         Relation(

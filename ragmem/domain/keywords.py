@@ -7,13 +7,14 @@ MAX_KEYWORDS = 12
 _TOKEN = re.compile(r"`[^`\n]{1,100}`|\"[^\"\n]{2,100}\"|[^\s`\",;!?()\[\]{}<>]{1,100}")
 _WORD = re.compile(r"\w")
 _STOP = """
-a about after again all also am an and any anything are as at be because been before being between both but by can
-could did do does doing done down each else ever every few for from further get gets getting give go going got had has
-have having he her here hers him his how i if in into is it its just know let like list make many may me might mine
-more most much must my need no nor not now of off on once one only or other our out over own please really same say
-see shall she should show so some something such tell than that the their them then there these they thing things this
-those through to too under until up us use used using very was way we were what when where which while who whom whose
-why will with work works would you your don't didn't doesn't isn't can't what's i'm it's i've we've there's
+a about after again all also am an and any anything are as at be because been before being between both but
+by can could did do does doing done down each else ever every few for from further get gets getting give go
+going got had has have having he her here hers him his how i if in into is it its just know let like list
+make many may me might mine more most much must my need no nor not now of off on once one only or other our
+out over own please really same say see shall she should show so some something such tell than that the
+their them then there these they thing things this those through to too under until up us use used using
+very was way we were what when where which while who whom whose why will with work works would you your
+don't didn't doesn't isn't can't what's i'm it's i've we've there's
 """
 _STOP_WORDS = frozenset(_STOP.split())
 
@@ -21,8 +22,9 @@ _STOP_WORDS = frozenset(_STOP.split())
 def keywords(query: str) -> tuple[str, ...]:
     """Return up to 12 keywords of a question: first the specific ones, then the words that carry meaning.
 
-    Quoted phrases, code, paths and names keep their form; other words come in small letters, each once, in the
-    order of the question. Not empty for a query with at least one letter, digit or underscore; else empty.
+    Quoted phrases, code, paths and names keep their form; other words come in small letters, each once, in
+    the order of the question. Not empty for a query with at least one letter, digit or underscore; else
+    empty.
     """
     specific: dict[str, None] = {}
     plain: dict[str, None] = {}
@@ -46,7 +48,7 @@ def keywords(query: str) -> tuple[str, ...]:
 
 
 def _is_specific(token: str, *, first: bool) -> bool:
-    """Tell whether a word is a name or an identifier; a capital at the beginning of a question says nothing."""
+    """Tell whether a word is a name or an identifier; a capital that opens a question says nothing."""
     if any(mark in token for mark in "_/.:@") and any(part.isalnum() for part in token):
         return True
     if any(letter.isdigit() for letter in token) and any(letter.isalpha() for letter in token):

@@ -36,11 +36,20 @@ _KIND_CUES = {
         (1.5, r"\b(?:always|never)\b"),
         (
             1.5,
-            r"\b(?:i|we|user|he|she|they)\s+(?:\w+\s+)?(?:prefers?|wants?|likes?|expects?|values?|insists?)\b",
+            (
+                r"\b(?:i|we|user|he|she|they)\s+(?:\w+\s+)?(?:prefers?|wants?|likes?|expects?|values?|"
+                r"insists?)\b"
+            ),
         ),
-        (1.5, r"^[ \t]*(?:[-*+]|\d+\.)?[ \t]*\**(?:do not|don't|avoid|prefer|must|no)\b"),
+        (1.5, r"^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)?[ \t]{0,4}\**(?:do not|don't|avoid|prefer|must|no)\b"),
         (0.7, r"\b(?:must(?: not)?|should(?: not)?|do not|don't|avoid|prefer|instead of|make sure|ensure)\b"),
-        (0.7, r"^[ \t]*(?:[-*+]|\d+\.)[ \t]*\**(?:use|keep|run|write|add|put|name|follow|commit|check)\b"),
+        (
+            0.7,
+            (
+                r"^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)[ \t]{0,4}\**(?:use|keep|run|write|add|put|name|follow|"
+                r"commit|check)\b"
+            ),
+        ),
     ),
     Kind.ERROR: _cues(
         (
@@ -50,66 +59,87 @@ _KIND_CUES = {
         ),
         (
             2.0,
-            r"\b(?:root cause|the (?:issue|problem|bug|culprit) (?:was|is)|real bug|race condition|regression)\b",
+            (
+                r"\b(?:root cause|the (?:issue|problem|bug|culprit) (?:was|is)|real bug|race condition|"
+                r"regression)\b"
+            ),
         ),
         (1.5, r"\b(?:traceback|exception|stack trace|segfault|panic|crash\w*|deadlock|corrupt\w*)\b"),
         (1.0, r"\b(?:bugs?|errors?|fail(?:s|ed|ing|ure|ures)?|fatal|broke|broken|breaks)\b"),
         (1.0, r"\bfix(?:ed|es)\b|\bwork ?arounds?\b"),
         (
             0.7,
-            r"\b(?:doesn't|didn't|isn't|can't|won't|cannot)\s+(?:\w+\s+)?(?:work|match|exist|include|respect|find|load)",
+            (
+                r"\b(?:doesn't|didn't|isn't|can't|won't|cannot)\s+(?:\w+\s+)?(?:work|match|exist|"
+                r"include|respect|find|load)"
+            ),
         ),
         (0.7, r"\b(?:missing|wrong|stale|incorrect\w*|unexpected\w*|undefined)\b"),
     ),
     Kind.ARCHITECTURE: _cues(
         (
             3.0,
-            _HEAD
-            + r"(?:architecture|design|structure|schema|components?|decision|configuration|environment|trade-?offs)\b",
+            _HEAD + r"(?:architecture|design|structure|schema|components?|decision|"
+            r"configuration|environment|trade-?offs)\b",
         ),
         (
             2.0,
-            _HEAD
-            + r"(?:overview|stack|setup|build|storage|interfaces?|api|data flow|layout|modules?|interop|integration)\b",
+            _HEAD + r"(?:overview|stack|setup|build|storage|interfaces?|"
+            r"api|data flow|layout|modules?|interop|integration)\b",
         ),
         (
             1.5,
-            r"\b(?:architecture|data model|pipeline|layers?|middleware|microservice\w*|design philosophy|adr)\b",
+            (
+                r"\b(?:architecture|data model|pipeline|layers?|middleware|microservice\w*|"
+                r"design philosophy|adr)\b"
+            ),
         ),
         (
             1.0,
-            r"\b(?:modules?|components?|schemas?|interfaces?|endpoints?|databases?|backends?|services?|protocols?)\b",
+            (
+                r"\b(?:modules?|components?|schemas?|interfaces?|endpoints?|databases?|backends?|"
+                r"services?|protocols?)\b"
+            ),
         ),
         (1.0, r"\b(?:configur\w+|environment variables?|env vars?|settings?|dependenc\w+|requires?)\b"),
         (
             0.7,
-            r"\b(?:implemented (?:in|by)|stored in|built on|written in|wraps|is used for|powered by|runs on|lives in)\b",
+            (
+                r"\b(?:implemented (?:in|by)|stored in|built on|written in|wraps|is used for|powered by|"
+                r"runs on|lives in)\b"
+            ),
         ),
         (0.7, r"`[\w.]*(?:/[\w.-]+)+/?`|^```(?:ts|typescript|sql|go|rust|json|ya?ml|toml)"),
-        (0.7, r"^[ \t]*[|\u2502]?[ \t]*(?:\u251c|\u2514)"),
+        (0.7, r"^[ \t]{0,12}[|\u2502]?[ \t]*(?:\u251c|\u2514)"),
     ),
     Kind.RESEARCH: _cues(
         (
             3.0,
-            _HEAD
-            + r"(?:research|literature|references|bibliography|related work|papers?|survey|comparison|benchmarks?)\b",
+            _HEAD + r"(?:research|literature|references|bibliography|"
+            r"related work|papers?|survey|comparison|benchmarks?)\b",
         ),
         (2.5, r"\b(?:arxiv|et al\.|doi\.org|proceedings|neurips|icml|acl|preprint|peer.reviewed)"),
         (
             1.5,
-            r"\b(?:stud(?:y|ies) (?:shows?|found|finds)|according to|key findings|researchers|literature|hypothes[ie]s)\b",
+            (
+                r"\b(?:stud(?:y|ies) (?:shows?|found|finds)|according to|key findings|researchers|"
+                r"literature|hypothes[ie]s)\b"
+            ),
         ),
         (
             1.0,
-            r"\b(?:papers?|surveys?|benchmarks?|compared (?:to|with)|alternatives|state of the art|evaluat\w+)\b",
+            (
+                r"\b(?:papers?|surveys?|benchmarks?|compared (?:to|with)|alternatives|state of the art|"
+                r"evaluat\w+)\b"
+            ),
         ),
     ),
     Kind.GENERAL: _cues(
-        (2.0, r"^[ \t]*[-*] \[[ xX]\]"),
+        (2.0, r"^[ \t]{0,12}[-*] \[[ xX]\]"),
         (
             2.0,
-            _HEAD
-            + r"(?:status|progress|next steps?|tasks?|to-?do|plan|timeline|phase|personas?|commits?|skills?)\b",
+            _HEAD + r"(?:status|progress|next steps?|tasks?|to-?do|"
+            r"plan|timeline|phase|personas?|commits?|skills?)\b",
         ),
         (1.0, r"\b(?:let me|i'll|i will|i'm going to|can you|could you|please|next,? i)\b"),
         (0.7, r"\b(?:phase \d|step \d|milestone|in progress|completed|next steps?|todo)\b"),
@@ -127,28 +157,38 @@ _SOURCE_PRIORS: Mapping[str, Mapping[Kind, float]] = {
 """What a source usually holds; it tips the balance where the text itself hardly speaks."""
 
 _ERROR = re.compile(
-    r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|race condition|"
+    r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
+    r"race condition|"
     r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b",
     _FLAGS,
 )
 _FIX = re.compile(
-    r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|work ?arounds?|corrected|now works?|"
-    r"works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|switched .{0,40}to|needs to be set|added .{1,60} to)",
+    r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|"
+    r"work ?arounds?|corrected|now works?|"
+    r"works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|switched .{0,40}to|needs to be set|"
+    r"added .{1,60} to)",
     _FLAGS,
 )
 _FINDING = re.compile(
-    r"\b(?:root cause|the (?:issue|problem|culprit|bug) (?:was|is)|caused by|identified|turned out|because|due to)\b",
+    r"\b(?:root cause|the (?:issue|problem|culprit|bug) (?:was|is)|caused by|identified|turned out|"
+    r"because|due to)\b",
     _FLAGS,
 )
 _GOTCHA = _cues(
     (2.0, r"\b(?:gotchas?|pitfalls?|caveats?|beware|watch out|careful|trap|footgun)\b"),
     (
         1.5,
-        r"\b(?:root cause|race condition|real (?:bug|problem)|false (?:positive|confidence|negative)s?|known (?:issue|bug|pattern))\b",
+        (
+            r"\b(?:root cause|race condition|real (?:bug|problem)|false (?:positive|confidence|"
+            r"negative)s?|known (?:issue|bug|pattern))\b"
+        ),
     ),
     (
         1.5,
-        r"\b(?:silently|unexpectedly|counter-?intuitive\w*|surprising\w*|misleading|not sufficient|despite|even though)\b",
+        (
+            r"\b(?:silently|unexpectedly|counter-?intuitive\w*|surprising\w*|misleading|not sufficient|"
+            r"despite|even though)\b"
+        ),
     ),
     (1.0, r"\b(?:does not|doesn't|do not|don't|isn't|is not|can't|cannot|won't) \w+"),
     (1.0, r"\bNOT\b|\bonly (?:when|if|works)\b|\bmust be\b|\botherwise\b"),
@@ -158,20 +198,26 @@ _PATTERN = _cues(
     (2.0, r"\bpatterns?\b"),
     (
         1.0,
-        r"\b(?:convention|idiom|approach|template|recipe|the way (?:we|this)|follows? the same|reuse[sd]?|helper)\b",
+        (
+            r"\b(?:convention|idiom|approach|template|recipe|the way (?:we|this)|follows? the same|"
+            r"reuse[sd]?|helper)\b"
+        ),
     ),
 )
 _PRACTICE = _cues(
     (2.0, r"\bbest practices?\b"),
     (
         2.0,
-        _HEAD
-        + r"(?:conventions?|guidelines?|style|rules?|principles?|criteria|workflow|idioms|safety|practices?)\b",
+        _HEAD + r"(?:conventions?|guidelines?|style|rules?|"
+        r"principles?|criteria|workflow|idioms|safety|practices?)\b",
     ),
     (1.0, r"\b(?:always|never|must|should|prefer|avoid|ensure|make sure|do not|don't)\b"),
     (
         1.0,
-        r"^[ \t]*(?:[-*+]|\d+\.)[ \t]*\**(?:use|keep|run|write|add|follow|commit|check|test|avoid|prefer)\b",
+        (
+            r"^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)[ \t]{0,4}\**(?:use|keep|run|write|add|follow|commit|check|"
+            r"test|avoid|prefer)\b"
+        ),
     ),
 )
 _CATEGORY_FLOOR = 2.5
@@ -181,19 +227,24 @@ _DECISION = re.compile(
     r"|^#{1,6}[ \t]+(?:[\d.]+[ \t]+)?(?:final |key |design |technical |architecture |architectural )?"
     r"(?:decisions?(?: made| log| outcome)?|trade-?offs accepted|decision record)\b"
     r"|^\W{0,8}(?:final |key |design )?decisions?\b(?: made)?\**:"
-    r"|\b(?:we|i|they|user|team)(?:'ve| have| has)? (?:explicitly |finally |also )?(?:decided|agreed|chose|settled|accepted|accept)\b"
-    r"|\b(?:decided|agreed) (?:to|on|against|that|not)\b|\b(?:on purpose|by design|intentional|intentionally|deliberate|deliberately)\b"
+    r"|\b(?:we|i|they|user|team)(?:'ve| have| has)? (?:explicitly |finally |also )?(?:decided|"
+    r"agreed|chose|settled|accepted|accept)\b"
+    r"|\b(?:decided|agreed) (?:to|on|against|that|not)\b|\b(?:on purpose|by design|intentional|"
+    r"intentionally|deliberate|deliberately)\b"
     r"|\badr[- ]?\d+\b.{0,80}\baccepted\b|\bnon-negotiable\b",
     _FLAGS,
 )
 _INSTRUCTION = re.compile(
-    r"^#{1,6}[ \t][^\n]{0,60}\b(?:preferences?|conventions?|rules|ask first|do not|don'ts?|never|always|house style|"
-    r"done criteria|definition of done|boundaries|etiquette|non-negotiables?|standing orders?|commit (?:style|messages?))\b"
-    r"|\b(?:user|i|we|he|she) (?:always |really |strongly |also )?(?:prefers?|wants?|likes?|dislikes?|hates?|insists?|values?)\b"
+    r"^#{1,6}[ \t][^\n]{0,60}\b(?:preferences?|conventions?|rules|ask first|do not|don'ts?|never|"
+    r"always|house style|"
+    r"done criteria|definition of done|boundaries|etiquette|non-negotiables?|standing orders?|"
+    r"commit (?:style|messages?))\b"
+    r"|\b(?:user|i|we|he|she) (?:always |really |strongly |also )?(?:prefers?|wants?|likes?|"
+    r"dislikes?|hates?|insists?|values?)\b"
     r"|\b(?:from now on|going forward|in future|remember (?:to|that)|as a rule|my idea|i wish)\b"
-    r"|^[ \t]*(?:[-*+]|\d+\.)?[ \t]*\**(?:always|never)\b"
+    r"|^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)?[ \t]{0,4}\**(?:always|never)\b"
     r"|\b(?:NEVER|ALWAYS|MUST NOT|DO NOT)\b"
-    r"|^[ \t]*(?:[-*+]|\d+\.)[ \t]*\**(?:do not|don't|prefer|avoid)\b",
+    r"|^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)[ \t]{0,4}\**(?:do not|don't|prefer|avoid)\b",
     _FLAGS,
 )
 _PROTECTED_TYPES = frozenset(
@@ -203,11 +254,11 @@ _ACCEPTED = frozenset({"accepted", "approved", "decided", "adopted"})
 
 
 def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
-    """Return what a text is about by weighted cues in its words, headings and source; general without evidence.
+    """Return what a text is about by cues in its words, headings and source; general without evidence.
 
     preference: how someone wants work done; architecture: structure, design and configuration of the system;
-    error: symptom, cause, fix; research: external facts and literature; general: all else. Reads the first 20,000
-    characters. The same input gives the same kind.
+    error: symptom, cause, fix; research: external facts and literature; general: all else. Reads the first
+    20,000 characters. The same input gives the same kind.
     """
     read = _read(text, title)
     prior = _SOURCE_PRIORS.get(source, {})
@@ -219,8 +270,8 @@ def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
 def detect_category(text: str, *, title: str = "") -> Category:
     """Return what sort of knowledge a text is; the first that fits of these, else none.
 
-    error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of building that
-    works here; best_practice: a rule of good work.
+    error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of
+    building that works here; best_practice: a rule of good work.
     """
     read = _read(text, title)
     if _ERROR.search(read) and _FIX.search(read) and _FINDING.search(read):
@@ -237,8 +288,8 @@ def detect_category(text: str, *, title: str = "") -> Category:
 def is_protected(text: str, *, title: str = "", metadata: Mapping[str, str] | None = None) -> bool:
     """Tell whether a text holds an explicit decision or someone's own standing instruction.
 
-    Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a `status`
-    such as accepted, or `protected: true`; `protected: false` says no, whatever the text.
+    Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a
+    `status` such as accepted, or `protected: true`; `protected: false` says no, whatever the text.
     """
     facts = {key.lower(): value.strip().lower() for key, value in (metadata or {}).items()}
     if facts.get("protected") in {"true", "false", "yes", "no"}:
@@ -255,7 +306,7 @@ def _read(text: str, title: str) -> str:
 
 
 def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
-    """Return the sum of the cues' weights, each times the number of different strings it finds, at most three."""
+    """Return the sum of weight times different strings found, at most three, over the cues."""
     score = 0.0
     for weight, pattern in cues:
         found = set()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragmem.domain.blocks import Form
 from ragmem.domain.entities import Mention
@@ -22,7 +23,8 @@ _ACTIVE = {
     "uses": r"us(?:es?|ed|ing)|leverag(?:es?|ing)|utiliz(?:es?|ing)|via|through",
     "depends on": r"depends? on|relies on|rely on|requir(?:es?|ing)|needs?",
     "replaces": r"replac(?:es|ing)|supersed(?:es|ing)|instead of|rather than|not",
-    "runs on": r"runs? (?:on|in|at|as|under|inside)|running (?:on|in|at)|listens? on|hosted (?:on|at)|deployed (?:on|to)",
+    "runs on": r"runs? (?:on|in|at|as|under|inside)|running (?:on|in|at)|listens? on|hosted (?:on|"
+    r"at)|deployed (?:on|to)",
     "calls": r"calls?|calling|invok(?:es?|ing)|triggers?|executes?|runs?|spawns?|dispatches?",
     "imports": r"imports?|importing|loads?|loading|reads?(?: from)?|parses?",
     "stores": r"stor(?:es?|ing)|persists?|writes?(?: to)?|saves?|caches?|logs?(?: to)?|records?",
@@ -32,8 +34,10 @@ _ACTIVE = {
     "implements": r"implements?|extends?|inherits?(?: from)?|wraps?|overrides?|subclasses",
     "contains": r"contains?|includes?|including|holds?|defines?|has|consists of|comprises|with",
     "returns": r"returns?|yields?|produces?|generates?|creates?|emits?|outputs?|sends?",
-    "supports": r"supports?|handles?|manages?|validates?|checks?|converts?|maps?|queries|updates?|targets?|gets?|takes?",
-    "located in": r"(?:is |are |lives? |stored |located |defined |declared |installed |found )(?:in|at|under)|in|at|from",
+    "supports": r"supports?|handles?|manages?|validates?|checks?|converts?|maps?|queries|updates?|"
+    r"targets?|gets?|takes?",
+    "located in": r"(?:is |are |lives? |stored |located |defined |declared |installed |found )(?:in|"
+    r"at|under)|in|at|from",
     "is a": r"is an?|are|is the|is",
     "set to": r"set to|defaults? to|=|equals|points? to|maps? to|changed to",
     "to": r"to|\u2192|->|=>",
@@ -76,6 +80,7 @@ _NEGATION = re.compile(
 )
 _LIST_GAP = re.compile(r"[\s,/&+`*)(]*(?:and|or)?[\s,/&+`*)(]*$")
 _DEFINES = re.compile(r"[`*_)\]\s]*(?:\([^()]{0,60}\))?[`*_\s]*(?::|\u2014|\u2013| - |=)")
+_BEFORE_TERM = " -*+`_[(#0123456789."
 _CLAUSE = re.compile(r"[.;!?](?:\s|$)|\|")
 
 
@@ -97,44 +102,37 @@ def relate(
 
     `topic` is the one thing that the heading above names. Fewer than two mentions relate only to the topic.
     """
-    if not mentions:
-        return
-    if form is Form.FENCE:
-        yield from _co_mentions(text, mentions)
-        return
-    if topic is not None:
+    if topic is not None and mentions and form is not Form.FENCE:
         yield Link(topic, mentions[0], "about", TOPIC_WEIGHT, text)
-    if len(mentions) < 2:
-        return
-    lead = mentions[0]
-    defined = (
-        form is not Form.TABLE
-        and bool(_DEFINES.match(text, lead.end))
-        and not text[: lead.start].strip(" -*+`_[(#0123456789.")
-    )
     if form is Form.TABLE:
         for other in mentions[1:]:
-            yield Link(lead, other, "row", TOPIC_WEIGHT, text)
-        return
-    subject = lead
+            yield Link(mentions[0], other, "listed with", TOPIC_WEIGHT, text)
+    elif form is not Form.FENCE and len(mentions) > 1:
+        yield from _stated(text, mentions)
+    if form is not Form.TABLE:
+        for before, after in pairwise(mentions):
+            yield Link(before, after, CO_MENTIONED, CO_MENTION_WEIGHT, text)
+
+
+def _stated(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
+    """Yield what the words between the mentions say: a verb, or that the first mention is being defined.
+
+    A verb holds for all objects of a list; a definition holds to the end of the statement.
+    """
+    first = mentions[0]
+    defined = not text[: first.start].strip(_BEFORE_TERM) and bool(_DEFINES.match(text, first.end))
+    subject = first
     verb: tuple[str, bool] | None = None
-    for before, after in zip(mentions, mentions[1:], strict=False):
+    for before, after in pairwise(mentions):
         gap = text[before.end : after.start]
-        if len(gap) <= MAX_GAP_CHARS and _LIST_GAP.match(gap):
-            if verb is not None:
-                yield _link(subject, after, verb, text)
-            elif defined and lead is not after:
-                yield Link(lead, after, "defined as", DEFINITION_WEIGHT, text)
-            continue
-        found = _verb_in(gap) if len(gap) <= MAX_GAP_CHARS and not _CLAUSE.search(gap) else None
-        if found is not None:
-            subject, verb = before, found
+        near = len(gap) <= MAX_GAP_CHARS
+        if not (near and _LIST_GAP.match(gap)):
+            subject = before
+            verb = _verb_in(gap) if near and not _CLAUSE.search(gap) else None
+        if verb is not None:
             yield _link(subject, after, verb, text)
-        else:
-            verb = None
-            if defined:
-                yield Link(lead, after, "defined as", DEFINITION_WEIGHT, text)
-    yield from _co_mentions(text, mentions)
+        elif defined:
+            yield Link(first, after, "defined as", DEFINITION_WEIGHT, text)
 
 
 def _link(subject: Mention, other: Mention, verb: tuple[str, bool], text: str) -> Link:
@@ -153,9 +151,3 @@ def _verb_in(gap: str) -> tuple[str, bool] | None:
     if _NEGATION.search(gap, 0, found.start()):
         name = f"not {name}"
     return name, passive
-
-
-def _co_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
-    """Yield each neighbouring pair of mentions, the weakest evidence."""
-    for before, after in zip(mentions, mentions[1:], strict=False):
-        yield Link(before, after, CO_MENTIONED, CO_MENTION_WEIGHT, text)

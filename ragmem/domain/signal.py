@@ -39,10 +39,10 @@ hi hello hey hiya greetings morning evening thanks thank thx ty cheers welcome o
 excellent nice cool sure yes yep yeah understood done bye goodbye congratulations lgtm sorry
 """
 _FILLERS = """
-good day afternoon night there all everyone everybody team folks guys friend again you u so very much a lot for the
-your help and to i me my we it its it's that's that is this was really job work works well sounds looks got see soon
-later tomorrow today have having how are doing hope fine please appreciate appreciated no problem worries just now
-back happy glad ready start let's go of course absolutely exactly right
+good day afternoon night there all everyone everybody team folks guys friend again you u so very much a lot
+for the your help and to i me my we it its it's that's that is this was really job work works well sounds
+looks got see soon later tomorrow today have having how are doing hope fine please appreciate appreciated no
+problem worries just now back happy glad ready start let's go of course absolutely exactly right
 """
 _GREETING_OPENERS = frozenset(_OPENERS.split())
 _GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())

@@ -190,7 +190,12 @@ class Ragmem:
         if projects is not None:
             remember_projects(self.catalog, projects)
         return ingest_drafts(
-            self.catalog, lambda: self.store, drafts, now=now(), progress=progress or Silent()
+            self.catalog,
+            lambda: self.store,
+            drafts,
+            now=now(),
+            sizes=self.settings.chunking,
+            progress=progress or Silent(),
         )
 
     def seed(
@@ -236,7 +241,7 @@ class Ragmem:
     def undo_gc(self, run: str = "") -> tuple[TrashRun, int]:
         """Bring back what a gc run removed, the latest unless one is named."""
         self.require()
-        return collector.undo(self.catalog, self.store, run=run, now=now())
+        return collector.undo(self.catalog, self.store, sizes=self.settings.chunking, run=run, now=now())
 
     def memory(self, prefix: str) -> Memory:
         """Return the memory whose id starts with the prefix; raises NotFoundError."""

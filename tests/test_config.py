@@ -269,7 +269,7 @@ def test_a_mistyped_section_or_key_is_named_with_the_nearest(home: Path) -> None
         ),
         ("[query]\nlimit = 0", "query.limit must be a whole number of at least 1"),
         ("[query]\nlimit = true", "not true"),
-        ("[query]\nsemantic_floor = nan", "query.semantic_floor must be a number"),
+        ("[query]\nmin_coverage = nan", "query.min_coverage must be a number"),
         ("[write]\nbusy_timeout_s = inf", "write.busy_timeout_s must be a finite number"),
         ("[serve]\nport = 70000", "at most 65535"),
         ("[models]\nbackend = ''", "models.backend must be a text"),

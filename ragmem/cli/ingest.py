@@ -66,7 +66,10 @@ def ingest(
         handed = memory.hand_in([Path(path) for path in paths if path != "-"], wish, text=text, title=title)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
-            rows = [judge(draft, now=moment, keep_discarded=True) for draft in drafts]
+            rows = [
+                judge(draft, now=moment, sizes=memory.settings.chunking, keep_discarded=True)
+                for draft in drafts
+            ]
             shapes = [
                 {**memory_shape(item.memory, text=False), "change": "dry run", "because": item.signal.reason}
                 for item in rows

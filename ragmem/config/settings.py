@@ -65,8 +65,8 @@ class QuerySettings:
     rrf_k: int = key(60, "damping of reciprocal rank fusion", low=0)
     lexical_weight: float = key(1.0, "weight of the full text list in the fusion", low=0)
     vector_weight: float = key(1.0, "weight of the vector list in the fusion", low=0)
-    graph_weight: float = key(0.5, "weight of the graph list in the fusion", low=0)
-    semantic_floor: float = key(0.0, "a match whose semantic score is below is left out", low=0, high=1)
+    min_similarity: float = key(0.25, "cosine from which a vector hit is evidence", low=-1, high=1)
+    min_coverage: float = key(0.34, "share of the question from which a text hit is evidence", low=0, high=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,11 @@ class ProjectFinder:
         self._folders: dict[Path, ProjectIdentity | None] = {}
         self._slugs: dict[str, ProjectIdentity | None] = {}
 
+    def found(self) -> list[ProjectIdentity]:
+        """Return the projects met so far, each once."""
+        met = [*self._roots.values(), *self._slugs.values()]
+        return list({identity.id: identity for identity in met if identity}.values())
+
     def project_of(self, path: Path) -> ProjectIdentity | None:
         """Return the project that holds a file or folder; None for the home itself and for `/`.
 

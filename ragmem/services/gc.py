@@ -11,11 +11,12 @@ from typing import Literal
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.trash import TrashRun
-from ragmem.domain.chunking import chunk
-from ragmem.domain.model import Chunk, Memory, State, Tier, digest
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Memory, State, Tier, digest
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.index import forget, index_pending
+from ragmem.services.judge import chunks_of
 
 LARGE_SHARE = 0.5
 """A plan that removes more than this share of the memories needs a second word: a disk may be unmounted."""
@@ -189,7 +190,9 @@ def apply(
     )
 
 
-def undo(catalog: Catalog, store: Store, *, run: str = "", now: datetime) -> tuple[TrashRun, int]:
+def undo(
+    catalog: Catalog, store: Store, *, sizes: ChunkingSettings, run: str = "", now: datetime
+) -> tuple[TrashRun, int]:
     """Bring back what a run removed (the latest when none is named); return the run and how many came back.
 
     A memory that has been stored anew meanwhile is left as it is.
@@ -205,7 +208,7 @@ def undo(catalog: Catalog, store: Store, *, run: str = "", now: datetime) -> tup
     present = catalog.memories.ids()
     back = [memory for memory in catalog.trash.memories(target.run) if memory.id not in present]
     with catalog.database.write():
-        catalog.memories.accept([(_revived(memory), _chunks(memory)) for memory in back])
+        catalog.memories.accept([(_revived(memory), chunks_of(memory, sizes)) for memory in back])
         catalog.trash.drop(target.run)
         catalog.log.write("undo", {"run": target.run, "restored": len(back)}, now=now)
     index_pending(catalog, store)
@@ -214,7 +217,3 @@ def undo(catalog: Catalog, store: Store, *, run: str = "", now: datetime) -> tup
 
 def _revived(memory: Memory) -> Memory:
     return memory if memory.tier is Tier.DISCARD else replace(memory, state=State.PENDING)
-
-
-def _chunks(memory: Memory) -> tuple[Chunk, ...]:
-    return chunk(memory.indexed_text, memory_id=memory.id)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.memories import fingerprint
+from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft, State
 from ragmem.ports import Store
 from ragmem.services.index import BATCH, index, record_of
@@ -35,6 +36,7 @@ def ingest(
     drafts: Sequence[Draft],
     *,
     now: datetime,
+    sizes: ChunkingSettings,
     progress: Progress,
 ) -> list[Ingested]:
     """Store drafts that a person or an assistant hands over; nothing is refused at the door.
@@ -46,7 +48,9 @@ def ingest(
     results: list[Ingested] = []
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
-        judged = [judge(draft, now=now, keep_discarded=True) for draft in drafts[start : start + BATCH]]
+        judged = [
+            judge(draft, now=now, sizes=sizes, keep_discarded=True) for draft in drafts[start : start + BATCH]
+        ]
         changes, redated = compare(catalog, judged)
         if redated:
             catalog.memories.redate(redated)

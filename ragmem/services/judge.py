@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
+from ragmem.config import ChunkingSettings
+from ragmem.config.settings import SignalRule
 from ragmem.domain.chunking import chunk
 from ragmem.domain.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
 from ragmem.domain.signal import Signal, classify, summarize
-
-SignalRule = Literal["classic", "off"]
 
 RULES_VERSION = "1"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
@@ -27,7 +26,12 @@ class Judged:
 
 
 def judge(
-    draft: Draft, *, now: datetime, rule: SignalRule = "classic", keep_discarded: bool = False
+    draft: Draft,
+    *,
+    now: datetime,
+    sizes: ChunkingSettings,
+    rule: SignalRule = "classic",
+    keep_discarded: bool = False,
 ) -> Judged:
     """Classify a draft and cut it into chunks.
 
@@ -64,5 +68,11 @@ def judge(
     )
     if signal.tier is Tier.DISCARD and not keep_discarded:
         return Judged(memory, (), signal, draft.event_time is not None)
-    chunks = chunk(memory.indexed_text, memory_id=identifier)
-    return Judged(memory, chunks, signal, draft.event_time is not None)
+    return Judged(memory, chunks_of(memory, sizes), signal, draft.event_time is not None)
+
+
+def chunks_of(memory: Memory, sizes: ChunkingSettings) -> tuple[Chunk, ...]:
+    """Return the chunks of a memory's indexed text."""
+    return chunk(
+        memory.indexed_text, memory_id=memory.id, max_chars=sizes.max_chars, min_chars=sizes.min_chars
+    )

@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import SeenFile
-from ragmem.config import Settings, SourceSpec
+from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import Record, State, Tier, digest
 from ragmem.errors import NotFoundError
 from ragmem.ports import Store
@@ -233,7 +233,7 @@ def _seed_source(
         tally.failed += 1
         report.problems.append(Problem(spec.name, str(skipped.path), skipped.reason))
     seen = {} if fresh or not exists else catalog.files.seen(spec.name)
-    rules = rules_of(spec)
+    rules = rules_of(spec, settings.chunking)
 
     def unchanged(path: Path, size: int, modified_ns: int) -> bool:
         before = seen.get(str(path))
@@ -250,7 +250,7 @@ def _seed_source(
         if reading.unchanged:
             _count_unchanged(tally, seen[str(path)])
             continue
-        judged = _note(reading, spec, tally, report, now=now)
+        judged = _note(reading, spec, tally, report, sizes=settings.chunking, now=now)
         if reading.error is not None:
             continue
         changes: list[Change] = ["new"] * len(judged)
@@ -272,13 +272,20 @@ def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
         catalog.projects.remember(identity.id, name=identity.name, root=str(identity.root or identity.name))
 
 
-def rules_of(spec: SourceSpec) -> str:
+def rules_of(spec: SourceSpec, sizes: ChunkingSettings) -> str:
     """Return a hash of all that decides how a file of this source is read and judged."""
-    return digest("rules", RULES_VERSION, spec.reader, str(spec.kind), spec.scope, spec.signal, length=12)
+    parts = (spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars)
+    return digest("rules", RULES_VERSION, *(str(part) for part in parts), length=12)
 
 
 def _note(
-    reading: Reading, spec: SourceSpec, tally: Tally, report: SeedReport, *, now: datetime
+    reading: Reading,
+    spec: SourceSpec,
+    tally: Tally,
+    report: SeedReport,
+    *,
+    sizes: ChunkingSettings,
+    now: datetime,
 ) -> list[Judged]:
     if reading.error is not None:
         tally.failed += 1
@@ -286,7 +293,7 @@ def _note(
         return []
     for warning in reading.warnings:
         report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))
-    return [judge(draft, now=now, rule=spec.signal) for draft in reading.drafts]
+    return [judge(draft, now=now, sizes=sizes, rule=spec.signal) for draft in reading.drafts]
 
 
 def _count_unchanged(tally: Tally, before: SeenFile) -> None:

@@ -1,0 +1,62 @@
+# The two commands of the README: `make demo` shows ragmem at work, `make test` proves it.
+# Both set up their environment themselves; all they need is Python 3.11 or newer, make and a package index.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+DEMO   := .demo-home
+DATA   ?= ../shared/eval
+# Two workers: the suite is made of subprocesses and SQLite, and most machines have more cores than that.
+TEST_OPTIONS ?= -n 2
+
+.PHONY: help install dev demo test check format bench completions clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/.pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ragmem needs Python 3.11 or newer; set PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[onnx,serve]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+install: $(VENV)/.installed ## Install ragmem into .venv
+	@$(BIN)/ragmem --version
+
+dev: $(VENV)/.dev ## Install ragmem with everything that the tests exercise
+
+demo: $(VENV)/.installed ## Seed the example home, ask three questions, look inside
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh "$(CURDIR)/$(DEMO)"
+
+test: $(VENV)/.dev check ## Run the quality gates and all tests
+	$(BIN)/python -m pytest $(TEST_OPTIONS)
+
+check: $(VENV)/.dev ## Run the quality gates without the tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate.py --check
+
+format: $(VENV)/.dev ## Format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+completions: $(VENV)/.dev ## Write completions/, docs/cli.md and the man page anew
+	$(BIN)/python scripts/generate.py
+
+bench: $(VENV)/.dev ## Run the benchmarks (DATA=folder of the evaluation sets)
+	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
+	$(BIN)/python benchmarks/store.py --quick
+	$(BIN)/python benchmarks/startup.py --quick
+
+clean: ## Remove what was built
+	rm -rf $(VENV) $(DEMO) dist build

@@ -1,0 +1,190 @@
+"""Markdown files become drafts."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragmem.config import SourceSpec
+from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.readers import markdown
+
+MODIFIED = datetime(2026, 5, 1, 12, tzinfo=UTC)
+SPEC = SourceSpec("notes", ("*.md",), base=Path("/"))
+PROJECT = Scope("tideline-12345678")
+
+
+def draft(text: str, *, path: str = "/n/note.md", spec: SourceSpec = SPEC) -> Draft:
+    drafts, _ = markdown.read(Path(path), text, spec, modified=MODIFIED, scope=PROJECT)
+    assert len(drafts) == 1
+    return drafts[0]
+
+
+def warnings(text: str) -> list[str]:
+    return markdown.read(Path("/n/note.md"), text, SPEC, modified=MODIFIED, scope=PROJECT)[1]
+
+
+def test_a_draft_keeps_its_source_place_scope_and_body() -> None:
+    found = draft("---\nname: Keep types strict\ntype: feedback\n---\n\nBody: `x`.\n\n- a\n")
+    assert (found.source, found.uri, found.scope) == ("notes", "/n/note.md", PROJECT)
+    assert found.text == "Body: `x`.\n\n- a"
+    assert found.title == "Keep types strict"
+    assert found.kind is Kind.PREFERENCE
+    assert found.metadata == {"name": "Keep types strict", "type": "feedback"}
+
+
+def test_frontmatter_that_carries_meaning_becomes_metadata_in_text_form() -> None:
+    found = draft(
+        "---\nTask: Move to PostgreSQL\nphase: complete\nprogress: 7/8\niteration: 2\ndone: true\n"
+        "score: 0.5\nstarted: 2026-03-01\nnested: {a: 1}\nlist: [x, 2]\nempty:\n---\nbody\n"
+    )
+    assert found.metadata == {
+        "task": "Move to PostgreSQL",
+        "phase": "complete",
+        "progress": "7/8",
+        "iteration": "2",
+        "done": "true",
+        "score": "0.5",
+        "started": "2026-03-01",
+        "list": "x, 2",
+    }
+
+
+def test_the_type_of_newer_memory_files_is_one_level_down() -> None:
+    found = draft("---\nname: x\nmetadata:\n  type: reference\n  node: n1\n---\nbody\n")
+    assert found.kind is Kind.RESEARCH
+    assert found.metadata["node"] == "n1"
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("user", Kind.PREFERENCE),
+        ("feedback", Kind.PREFERENCE),
+        ("project", Kind.GENERAL),
+        ("reference", Kind.RESEARCH),
+        ("Error", Kind.ERROR),
+        ("decision", Kind.ARCHITECTURE),
+        ("something", None),
+        ("[a]", None),
+    ],
+)
+def test_a_type_that_maps_decides_the_kind(word: str, kind: Kind | None) -> None:
+    assert draft(f"---\ntype: {word}\n---\nbody\n").kind is kind
+
+
+def test_the_kind_of_the_source_holds_where_the_file_says_nothing() -> None:
+    spec = SourceSpec("docs", ("*.md",), base=Path("/"), kind=Kind.ARCHITECTURE)
+    assert draft("body", spec=spec).kind is Kind.ARCHITECTURE
+    assert draft("---\ntype: feedback\n---\nbody\n", spec=spec).kind is Kind.PREFERENCE
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "title"),
+    [
+        ("---\ntitle: T\nname: N\n---\n# H\n", "/n/x.md", "T"),
+        ("---\nname: N\ndescription: D\n---\n# H\n", "/n/x.md", "N"),
+        ("---\ndescription: D\n---\n# H\n", "/n/x.md", "D"),
+        ("intro\n\n## The `heading` ##\n", "/n/x.md", "The `heading`"),
+        ("```\n# no heading\n```\n# Real\n", "/n/x.md", "Real"),
+        ("plain text", "/n/2026-03-01_queue-fix.md", "2026 03 01 queue fix"),
+        ("plain text", "/r/tideline/CLAUDE.md", "tideline/CLAUDE.md"),
+        ("plain text", "/s/deploy/SKILL.md", "deploy/SKILL.md"),
+    ],
+)
+def test_the_title_comes_from_the_best_place_there_is(text: str, path: str, title: str) -> None:
+    assert draft(text, path=path).title == title
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ("---\ndate: 2026-03-15\n---\nb", "/n/2026-01-01.md", "2026-03-15T00:00:00+00:00"),
+        ("---\nupdated: 2026-03-15T10:00:00+02:00\n---\nb", "/n/x.md", "2026-03-15T08:00:00+00:00"),
+        ("---\ncompleted_at: '2026-03-15 10:00'\n---\nb", "/n/x.md", "2026-03-15T10:00:00+00:00"),
+        ("---\ntimestamp: 1773568800\n---\nb", "/n/x.md", "2026-03-15T10:00:00+00:00"),
+        ("---\ntimestamp: 1773568800000\n---\nb", "/n/x.md", "2026-03-15T10:00:00+00:00"),
+        ("---\ndate: soon\ncreated: 2026-03-15\n---\nb", "/n/x.md", "2026-03-15T00:00:00+00:00"),
+        ("b", "/n/2026-03-15_queue.md", "2026-03-15T00:00:00+00:00"),
+        ("b", "/n/notes-20260315.md", "2026-03-15T00:00:00+00:00"),
+        ("b", "/n/2026-03-15T14-30-05_x.md", "2026-03-15T14:30:05+00:00"),
+        ("b", "/w/20260315-143000_queue/PRD.md", "2026-03-15T14:30:00+00:00"),
+        ("b", "/s/2026-03/standup.md", "2026-03-01T00:00:00+00:00"),
+        ("b", "/s/2026-05/standup.md", "2026-05-01T12:00:00+00:00"),
+        ("# T\n\n**Date:** 2026-03-15\n", "/n/x.md", "2026-03-15T00:00:00+00:00"),
+        ("- Last updated: 2026-03-15 09:00\n", "/n/x.md", "2026-03-15T09:00:00+00:00"),
+        ("b", "/n/version-20261399.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/2026-02-31.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/120260315.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+    ],
+)
+def test_the_event_time_comes_from_the_best_place_there_is(text: str, path: str, expected: str) -> None:
+    assert draft(text, path=path).event_time == datetime.fromisoformat(expected)
+
+
+@pytest.mark.parametrize(
+    "tags", ["[Queue, '#redis', queue]", "Queue, redis", "queue redis", "\n- queue\n- '#Redis'"]
+)
+def test_tags_are_taken_from_lists_and_text(tags: str) -> None:
+    assert draft(f"---\ntags: {tags}\n---\nbody\n").tags == ("queue", "redis")
+
+
+def test_broken_frontmatter_is_read_line_by_line_with_a_warning() -> None:
+    text = "---\nname: Cache rule: never in tests\ndate: 2026-03-15\ntype: feedback\n---\nbody\n"
+    found = draft(text)
+    assert (found.title, found.kind, found.text) == ("Cache rule: never in tests", Kind.PREFERENCE, "body")
+    assert found.event_time == datetime(2026, 3, 15, tzinfo=UTC)
+    assert len(warnings(text)) == 1
+    assert "not valid YAML (line 2:" in warnings(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\nnot a mapping\n\n---\n\nrest",
+        "---\nname: never closed\n\nrest",
+        "---\n- a\n- b\n---\nrest",
+        "no block --- at all",
+        "---\nname: only a block\n---\n",
+    ],
+)
+def test_no_text_is_lost_where_there_is_no_block_or_nothing_else(text: str) -> None:
+    assert draft(text).text == text.strip("\n")
+    assert warnings(text) == []
+
+
+def test_a_small_block_cannot_grow_large() -> None:
+    levels = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))
+    found = draft(f"---\na0: &a0 [x, y]\n{levels}\n---\nbody\n")
+    assert sum(len(value) for value in found.metadata.values()) < 1000
+
+
+def test_values_that_a_database_refuses_are_cleaned() -> None:
+    found = draft('---\nname: "a\\0b\\x07c"\n---\nbody\n')
+    assert found.title == "abc"
+
+
+yaml_like = st.text(st.sampled_from("---\n\n:[]{}&*!|>%@`'\",# \tabx01.~?"), max_size=60)
+
+
+@settings(max_examples=200, deadline=None)
+@given(block=yaml_like | st.text(max_size=60), body=st.text(max_size=30))
+def test_no_text_makes_the_reader_raise_or_give_nothing(block: str, body: str) -> None:
+    text = f"---\n{block}\n---\n{body}"
+    found = draft(text)
+    assert found.event_time is not None
+    assert found.event_time.tzinfo is not None
+    assert body.strip("\n") in found.text
+    for value in (found.title, *found.tags, *found.metadata, *found.metadata.values()):
+        assert value.encode("utf-8")
+        assert value.isprintable()
+
+
+@pytest.mark.parametrize(
+    "scalar", ["!!int ''", "!!bool x", "!!timestamp x", "!!float ''", "!!binary é", "!x y", "*x"]
+)
+def test_odd_scalars_are_no_crash(scalar: str) -> None:
+    assert draft(f"---\nname: N\nodd: {scalar}\n---\nbody\n").title == "N"

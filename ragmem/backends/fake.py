@@ -64,10 +64,9 @@ class FakeEmbedder:
         """Return an array (len(texts), 384) of unit length rows; the role makes no difference."""
         del role
         rows = np.zeros((len(texts), DIMENSIONS), np.float32)
-        for row, text in zip(rows, texts, strict=True):
+        for number, text in enumerate(texts):
             for word in _WORD.findall(text.lower()) or [text]:
-                row += _direction(word)
-                row += 0.5 * _direction(f"{word[:_STEM]}~")
+                rows[number] += _direction(word) + 0.5 * _direction(f"{word[:_STEM]}~")
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         # Directions may cancel out; that text lies in the direction of nothing in particular.
         rows[norms[:, 0] < 1e-6, 0] = 1.0
@@ -121,6 +120,9 @@ class FakeStore:
                     connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'fake_relations'").fetchone()
                 )
             return connection.execute(statement, values).fetchall() if self._created else []
+
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Do nothing: these vectors cost nothing."""
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing."""
@@ -349,7 +351,7 @@ class FakeStore:
         figures = {}
         with self._database.write() as connection:
             for name, table in list(_TABLES.items())[1:]:
-                orphans = "FROM {} WHERE memory_id NOT IN (SELECT id FROM fake_memories)".format(table)  # noqa: UP032
+                orphans = f"FROM {table} WHERE memory_id NOT IN (SELECT id FROM fake_memories)"
                 figures[name] = connection.execute(f"SELECT count(*) {orphans}").fetchone()[0]
                 if not dry_run:
                     connection.execute(f"DELETE {orphans}")

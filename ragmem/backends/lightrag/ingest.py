@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,10 +23,13 @@ _Fields = dict[str, Any]
 
 
 def embed(
-    database: Database, embedder: Embedder, changed: Sequence[Record]
+    database: Database, embedder: Embedder, changed: Sequence[Record], *, without: Collection[VectorKey] = ()
 ) -> "dict[VectorKey, NDArray[np.float32]]":
-    """Embed, in one call, the chunks of the records and those entities and relations that have no vector."""
-    texts = records.vector_texts(changed)
+    """Embed, in one call, the chunks of the records and those entities and relations that have no vector.
+
+    What is in `without` has been embedded already and is left out.
+    """
+    texts = {key: text for key, text in records.vector_texts(changed).items() if key not in without}
     kept = [key for key in texts if key[1] != names.CHUNKS]
     with database.read() as connection:
         for key in _stored(connection, embedder.model_id, kept):

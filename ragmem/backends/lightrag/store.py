@@ -1,5 +1,6 @@
 """The store on LightRAG: writes go through its merge, searches read the same tables without importing it."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from ragmem.backends.lightrag import deletion, home, names, reads, schema, sweeping
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
+from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog.database import Database
 from ragmem.domain.model import Entity, Hit, Record, Relation
@@ -14,6 +16,9 @@ from ragmem.errors import UsageError
 from ragmem.ports import Mode, Models
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ragmem.backends.lightrag.home import VectorKey
     from ragmem.backends.lightrag.engine import Engine
 
 SHORTEST_QUERY = 3
@@ -35,6 +40,8 @@ class LightRAGStore:
         self._options = options
         self._opened_engine: Engine | None = None
         self._ready = False
+        self._ahead: dict[VectorKey, NDArray[np.float32]] = {}
+        self._ahead_guard = threading.Lock()
         home.register(self._home)
 
     @property
@@ -55,6 +62,19 @@ class LightRAGStore:
             self._ready = schema.is_ready(self._database)
         return self._ready
 
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Embed what `put` of these records will need, so that it can run in a thread while another put merges."""
+        from ragmem.backends.lightrag import ingest
+
+        self._create()
+        vectors = ingest.embed(self._database, self._models.embedder, records)
+        with self._ahead_guard:
+            self._ahead |= vectors
+
+    def _take_ahead(self, records: Sequence[Record]) -> "dict[VectorKey, NDArray[np.float32]]":
+        with self._ahead_guard:
+            return {key: self._ahead.pop(key) for key in vector_texts(records) if key in self._ahead}
+
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing; what is stored just so already is left alone.
 
@@ -68,7 +88,10 @@ class LightRAGStore:
         changed = self._changed(wanted)
         for project in {record.memory.scope.project for record, _ in changed}:
             self._engine.instance(project)  # imports LightRAG before the lock is taken
-        prepared = ingest.embed(self._database, self._models.embedder, [record for record, _ in changed])
+        ready = self._take_ahead(records)
+        prepared = ready | ingest.embed(
+            self._database, self._models.embedder, [record for record, _ in changed], without=ready
+        )
         try:
             with self._database.write() as connection:
                 if changed:

@@ -89,7 +89,7 @@ def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> i
         if start == end:
             continue
         full = at
-        mark = text[start : start + MAX_HEADING_CHARS].strip(" \t>\r\n")
+        mark = text[start : min(end, start + MAX_HEADING_CHARS)].strip(" \t>\r\n")
         if mark.startswith(fence) and not mark.strip(fence[0]):
             return at
     return full

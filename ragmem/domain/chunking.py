@@ -27,12 +27,16 @@ _WIDE_EXTRA = 3
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A span that will be (a part of) a chunk; `bare` when it holds nothing but headings."""
+    """A span that will be (a part of) a chunk.
+
+    `path` is what all of it stands under, `tail` what its end stands under; `bare` when it is headings only.
+    """
 
     start: int
     end: int
     size: int
     path: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
     bare: bool = False
 
 
@@ -44,9 +48,9 @@ def chunk(
     Each chunk is `text[start:end]` without white space at its ends; together they hold every non-blank
     character exactly once. A chunk follows the headings of the text; a section that is too large is split
     between paragraphs, list items, sentences, lines and words, in this order, and a code fence or table is
-    kept whole where it fits. `heading` is the path of headings ("A > B") that all of the chunk stands under.
-    No chunk has more than `max_chars` characters besides a heading; a character of another script than the
-    Latin counts two or four. The same text and memory id give the same chunks; the time is linear. Raises
+    kept whole where it fits. `heading` is the path of headings ("A > B") that all of the chunk's text stands
+    under. No chunk has more than `max_chars` characters besides a heading; a character of another script than
+    the Latin counts two or four. The same text and memory id give the same chunks; the time is linear. Raises
     ValueError unless 0 <= min_chars <= max_chars and max_chars > 0.
     """
     if not (0 <= min_chars <= max_chars and max_chars > 0):
@@ -171,7 +175,7 @@ def _halve(text: str, atoms: list[_Piece], max_chars: int) -> list[list[_Piece]]
 def _join(text: str, atoms: Sequence[_Piece], path: tuple[str, ...]) -> _Piece:
     """Return the piece from the first to the last atom."""
     start, end = trim(text, atoms[0].start, atoms[-1].end)
-    return _Piece(start, end, _size(text, start, end), path, all(atom.bare for atom in atoms))
+    return _Piece(start, end, _size(text, start, end), path, path, all(atom.bare for atom in atoms))
 
 
 def _merge(text: str, pieces: Sequence[_Piece], *, max_chars: int, min_chars: int) -> list[_Piece]:
@@ -185,8 +189,8 @@ def _merge(text: str, pieces: Sequence[_Piece], *, max_chars: int, min_chars: in
             if size <= max_chars or (
                 last.bare and last.size <= MAX_HEADING_CHARS and piece.size <= max_chars
             ):
-                path = _common(last.path, piece.path)
-                merged[-1] = _Piece(last.start, piece.end, size, path, last.bare and piece.bare)
+                path = piece.path if last.bare else _common(last.path, piece.path)
+                merged[-1] = _Piece(last.start, piece.end, size, path, piece.tail, last.bare and piece.bare)
                 continue
         merged.append(piece)
     return merged
@@ -205,7 +209,7 @@ def _belongs(
     if common < min(len(last.path), len(piece.path)) - 1:
         return False
     introduces = len(follows) > len(piece.path) and follows[: len(piece.path)] == piece.path
-    return not introduces or last.bare or last.path == piece.path[: len(last.path)]
+    return not introduces or last.bare or last.tail == piece.path[: len(last.tail)]
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

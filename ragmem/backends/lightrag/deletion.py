@@ -76,7 +76,8 @@ class _Removal:
         found: dict[str, _Fields] = {}
         for part in batches(keys):
             for key, data in self._connection.execute(
-                f"SELECT id, data FROM store_kv WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                "SELECT id, data FROM store_kv"
+                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
                 (self._workspace, namespace, *part),
             ):
                 found[key] = orjson.loads(data)

@@ -98,7 +98,7 @@ class Engine:
         self._instances: dict[str, Instance] = {}
 
     def instance(self, workspace: str) -> Instance:
-        """Return the opened LightRAG of a workspace; call it within `run` or before it, never both at once."""
+        """Return the opened LightRAG of a workspace; not to be called from a coroutine."""
         with _turn:
             found = self._instances.get(workspace)
             if found is None:

@@ -30,7 +30,7 @@ def ordered(one: str, other: str) -> tuple[str, str]:
 
 @final
 @dataclass
-class RagmemGraphStorage(BaseGraphStorage):
+class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
     """The graph of one workspace; each write is durable with the transaction around it."""
 
     def __post_init__(self) -> None:

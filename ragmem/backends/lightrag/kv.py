@@ -17,7 +17,7 @@ _STAMPS = ("_id", "create_time", "update_time")
 
 @final
 @dataclass
-class RagmemKVStorage(BaseKVStorage):
+class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
     """One namespace of one workspace; each write is durable with the transaction around it."""
 
     supports_strict_point_reads: ClassVar[bool] = True
@@ -38,7 +38,7 @@ class RagmemKVStorage(BaseKVStorage):
         """Return the row; None means that it is surely absent."""
         return await self.get_by_id(id)
 
-    async def get_by_ids(self, ids: list[str]) -> list[dict[str, Any] | None]:  # type: ignore[override]
+    async def get_by_ids(self, ids: list[str]) -> list[dict[str, Any] | None]:
         """Return the rows in the order of the ids, None for each that is absent."""
         found: dict[str, dict[str, Any]] = {}
         with self._database.read() as connection:
@@ -66,7 +66,8 @@ class RagmemKVStorage(BaseKVStorage):
                 missing.difference_update(
                     key
                     for (key,) in connection.execute(
-                        f"SELECT id FROM store_kv WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                        "SELECT id FROM store_kv"
+                        f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
                         (self.workspace, self.namespace, *part),
                     )
                 )

@@ -41,13 +41,13 @@ def cache_id(chunk_id: str) -> str:
 
 
 def file_token(memory_id: str) -> str:
-    """Return what LightRAG gets as file path: it keeps basenames only, and refuses a second document of one."""
+    """Return what LightRAG gets as file path: it keeps basenames only and refuses to take one twice."""
     return f"m-{memory_id}"
 
 
 def clean_name(name: str) -> str:
     """Return a name as it is stored: one line, bounded."""
-    return " ".join(name.split())[:NAME_LENGTH].strip()
+    return " ".join(name.replace(SEPARATOR, " ").split())[:NAME_LENGTH].strip()
 
 
 def first_sentence(text: str) -> str:
@@ -57,9 +57,9 @@ def first_sentence(text: str) -> str:
     return head + stop.strip()
 
 
-# An entity's vector is made from this short text when the entity first appears, and is then kept: its merged
-# description changes with every memory that mentions it, and embedding a hub again at each insert would cost
-# more than all else while moving the vector little.
+# An entity's vector is made from this short text when the entity first appears, and is then kept: its
+# merged description changes with every memory that mentions it, and embedding a hub again at each insert
+# would cost more than all else while moving the vector little.
 
 
 def entity_text(name: str, description: str) -> str:

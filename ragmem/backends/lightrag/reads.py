@@ -70,10 +70,8 @@ def entities(
     folded = prefix.lower()
     found: list[tuple[int, str, str]] = []
     for workspace in _workspaces(connection, project):
-        if folded:
-            condition, values = "AND folded >= ? AND folded < ?", (folded, folded + _LAST_CHARACTER)
-        else:
-            condition, values = "", ()
+        condition = "AND folded >= ? AND folded < ?" if folded else ""
+        values = (folded, folded + _LAST_CHARACTER) if folded else ()
         found += connection.execute(
             f"SELECT degree, id, data FROM store_nodes WHERE workspace = ? {condition}"
             " ORDER BY degree DESC, id LIMIT ?",
@@ -115,7 +113,7 @@ def neighbours(
 def subgraph(
     connection: sqlite3.Connection, label: str, *, depth: int, limit: int, project: str | None
 ) -> dict[str, Any]:
-    """Return the graph around a label; of all projects, each id is then "project/name" and nothing is joined."""
+    """Return the graph around a label; of all projects, side by side, each id is then "project/name"."""
     if project is not None:
         return walk.around(connection, project, label, depth=depth, limit=limit)
     joined: dict[str, Any] = {"nodes": [], "edges": [], "is_truncated": False}

@@ -50,9 +50,6 @@ def _import_quietly(name: str, folder: Path) -> None:
     silence()
     try:
         os.chdir(folder)
-        # ENTITY_TYPES makes LightRAG exit, the others change its defaults. All of them are of no concern here.
-        os.environ.clear()
-        os.environ.update({key: environment[key] for key in _KEPT if key in environment})
         if pinyin is None:
             sys.modules["pypinyin"] = None  # type: ignore[assignment]
         with warnings.catch_warnings():
@@ -64,14 +61,12 @@ def _import_quietly(name: str, folder: Path) -> None:
     finally:
         if pinyin is None:
             sys.modules.pop("pypinyin", None)
-        os.environ.clear()
+        for variable in os.environ.keys() - environment.keys():
+            del os.environ[variable]
         os.environ.update(environment)
         if before is not None:
             os.chdir(before)
     silence()
-
-
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "SYSTEMROOT")
 
 
 def silence() -> None:

@@ -1,4 +1,4 @@
-"""The tables of the store and their version; every one has a `workspace` column (a project is a workspace)."""
+"""The tables of the store and their version; all have a `workspace` column (a project is a workspace)."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -119,7 +119,10 @@ _STATEMENTS = (
     """,
     "CREATE INDEX IF NOT EXISTS store_documents_by_id ON store_documents (id)",
     "CREATE INDEX IF NOT EXISTS store_documents_by_age ON store_documents (workspace, created_at, id)",
-    "CREATE INDEX IF NOT EXISTS store_documents_by_status ON store_documents (workspace, status, created_at, id)",
+    """
+    CREATE INDEX IF NOT EXISTS store_documents_by_status
+    ON store_documents (workspace, status, created_at, id)
+    """,
     "CREATE INDEX IF NOT EXISTS store_documents_by_path ON store_documents (workspace, file_path)",
     "CREATE INDEX IF NOT EXISTS store_documents_by_hash ON store_documents (workspace, content_hash)",
     "CREATE INDEX IF NOT EXISTS store_documents_by_track ON store_documents (workspace, track_id)",

@@ -50,7 +50,7 @@ def sign_bits(codes: NDArray[np.int8]) -> NDArray[np.uint64]:
 if hasattr(np, "bitwise_count"):
     _ones = np.bitwise_count
 else:  # numpy < 2
-    _BYTE_ONES = np.array([bin(value).count("1") for value in range(256)], np.uint8)
+    _BYTE_ONES = np.array([value.bit_count() for value in range(256)], np.uint8)
 
     def _ones(words: NDArray[np.uint64]) -> NDArray[np.uint8]:  # type: ignore[misc]
         counts: NDArray[np.uint8] = (

@@ -107,7 +107,7 @@ class Sidecar:
         return (status.st_dev, status.st_ino)
 
     def catch_up(self, fetch: FetchRows) -> Segment:
-        """Append the committed rows that are missing and return all; raises OSError where that is impossible."""
+        """Append the committed rows that are missing and return all; raises OSError where it cannot."""
         with self._lock():
             self.folder.mkdir(mode=0o700, exist_ok=True)
             segment = self.load()

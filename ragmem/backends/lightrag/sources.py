@@ -15,12 +15,12 @@ MAX_SOURCES = 64
 insert would rewrite a list as long as the number of memories that mention the entity."""
 
 MAX_DESCRIPTIONS = 7
-"""Descriptions that a node or edge keeps, newest last; one more makes LightRAG summarise, see engine.newest."""
+"""Descriptions that a node or edge keeps, newest last; one more makes LightRAG ask for a summary."""
 
 WINDOW = 256
 """The newest mentions that LightRAG gets to see. It copies the list several times per insert, so with the
-whole list an insert would cost more with each memory that mentions the same entity. It names at most MAX_SOURCES of
-them in the graph anyway; deletion of ours works on all rows."""
+whole list an insert would cost more with each memory that mentions the same entity. In the graph it names
+MAX_SOURCES of them at most; our own deletion works on all rows."""
 
 _NONE = ""
 """The chunk id of an empty list; LightRAG tells an empty list from an unknown one (its issue 3609)."""
@@ -71,7 +71,8 @@ def known_keys(
 ) -> set[str]:
     """Return those of the keys (at most a batch) that have a row."""
     rows = connection.execute(
-        f"SELECT DISTINCT key FROM store_sources WHERE workspace = ? AND namespace = ? AND key IN ({marks(keys)})",
+        "SELECT DISTINCT key FROM store_sources"
+        f" WHERE workspace = ? AND namespace = ? AND key IN ({marks(keys)})",
         (workspace, namespace, *keys),
     )
     return {key for (key,) in rows}

@@ -18,8 +18,8 @@ from ragmem.ports import Mode, Models
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragmem.backends.lightrag.home import VectorKey
     from ragmem.backends.lightrag.engine import Engine
+    from ragmem.backends.lightrag.home import VectorKey
 
 SHORTEST_QUERY = 3
 """Characters that LightRAG's own retrieval needs at least."""
@@ -40,7 +40,7 @@ class LightRAGStore:
         self._options = options
         self._opened_engine: Engine | None = None
         self._ready = False
-        self._ahead: dict[VectorKey, NDArray[np.float32]] = {}
+        self._ahead: dict[VectorKey, tuple[str, NDArray[np.float32]]] = {}
         self._ahead_guard = threading.Lock()
         home.register(self._home)
 
@@ -63,17 +63,20 @@ class LightRAGStore:
         return self._ready
 
     def prepare(self, records: Sequence[Record]) -> None:
-        """Embed what `put` of these records will need, so that it can run in a thread while another put merges."""
+        """Embed what `put` of these records will need; it may run in a thread while another put merges."""
         from ragmem.backends.lightrag import ingest
 
         self._create()
         vectors = ingest.embed(self._database, self._models.embedder, records)
         with self._ahead_guard:
-            self._ahead |= vectors
+            texts = vector_texts(records)
+            self._ahead.update({key: (texts[key], vector) for key, vector in vectors.items()})
 
     def _take_ahead(self, records: Sequence[Record]) -> "dict[VectorKey, NDArray[np.float32]]":
         with self._ahead_guard:
-            return {key: self._ahead.pop(key) for key in vector_texts(records) if key in self._ahead}
+            taken = [(key, text, self._ahead.pop(key, None)) for key, text in vector_texts(records).items()]
+        # A record may have changed since: its vectors are of the former text.
+        return {key: ahead[1] for key, text, ahead in taken if ahead is not None and ahead[0] == text}
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing; what is stored just so already is left alone.

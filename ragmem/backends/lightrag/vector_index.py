@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -173,14 +174,14 @@ class VectorIndex:
             if self._database.read_only:
                 view.mapped = sidecar.load()
             else:
-                view.mapped = sidecar.catch_up(lambda last, limit: self._fetch(namespace, model, last, limit))
+                view.mapped = sidecar.catch_up(partial(self._fetch, namespace, model))
         except OSError:
             view.mapped = sidecar.load()
         view.identity = sidecar.identity()
         view.recent = []
 
     def compact(self, *, dry_run: bool) -> int:
-        """Rewrite the files with many deleted rows and drop those of former models; return how many rows."""
+        """Rewrite files with many deleted rows, drop those of former models; return how many rows."""
         folder: Path = self._database.home / FOLDER
         removed = 0
         if self._database.read_only or not folder.is_dir():
@@ -189,7 +190,8 @@ class VectorIndex:
             current = {
                 folder_name(namespace, model, length): (namespace, model, length)
                 for namespace, model, length in connection.execute(
-                    "SELECT namespace, model, max(length(vector)) FROM store_vectors GROUP BY namespace, model"
+                    "SELECT namespace, model, max(length(vector)) FROM store_vectors"
+                    " GROUP BY namespace, model"
                 )
             }
         for path in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
@@ -217,9 +219,7 @@ class VectorIndex:
                 continue
             removed += dead
             if not dry_run:
-                sidecar.rebuild(
-                    lambda last, limit, names=(namespace, model): self._fetch(*names, last, limit)  # type: ignore[misc]
-                )
+                sidecar.rebuild(partial(self._fetch, namespace, model))
         return removed
 
 

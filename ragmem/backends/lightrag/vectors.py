@@ -20,7 +20,7 @@ _Fields = dict[str, Any]
 
 @final
 @dataclass
-class RagmemVectorStorage(BaseVectorStorage):
+class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
     """The vectors of one namespace of one workspace.
 
     Changes wait until `index_done_callback`, which embeds what is missing in one call. Rows hold who a vector
@@ -77,7 +77,8 @@ class RagmemVectorStorage(BaseVectorStorage):
             removed = [key for key, fields in self._pending.items() if fields is None]
             for part in batches(removed):
                 connection.execute(
-                    f"DELETE FROM store_vectors WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                    "DELETE FROM store_vectors"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
                     (self.workspace, self.namespace, *part),
                 )
             added = {key: fields for key, fields in self._pending.items() if fields is not None}
@@ -199,7 +200,7 @@ class RagmemVectorStorage(BaseVectorStorage):
         """Return the row without its vector, or None."""
         return (await self.get_by_ids([id]))[0]
 
-    async def get_by_ids(self, ids: list[str]) -> list[_Fields | None]:  # type: ignore[override]
+    async def get_by_ids(self, ids: list[str]) -> list[_Fields | None]:
         """Return the rows in the order of the ids, None for each that is absent."""
         found: dict[str, _Fields] = {}
         with self._database.read() as connection:

@@ -46,7 +46,8 @@ def edges(
         part = wanted[start : start + BATCH // 2]
         values = ", ".join(["(?, ?, ?)"] * len(part))
         for source, target, data in connection.execute(
-            f"SELECT source, target, data FROM store_edges WHERE (workspace, source, target) IN (VALUES {values})",
+            "SELECT source, target, data FROM store_edges"
+            f" WHERE (workspace, source, target) IN (VALUES {values})",
             [value for pair in part for value in (workspace, *pair)],
         ):
             yield (source, target), orjson.loads(data)

@@ -1,0 +1,493 @@
+"""The contracts that every backend must keep, for plug-in authors to run against theirs.
+
+    from ragmem.testing import StoreContract
+
+    class TestMyStore(StoreContract):
+        def open_store(self, database):
+            return my_backend.open_store({}, my_models, database=database)
+
+pytest collects the subclass; this module itself does not need pytest.
+"""
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragmem.catalog.database import Database
+from ragmem.domain.model import (
+    USER,
+    Chunk,
+    Entity,
+    Extraction,
+    Memory,
+    Record,
+    Relation,
+    Scope,
+    content_hash,
+    digest,
+)
+from ragmem.errors import UsageError
+from ragmem.ports import Embedder, Models, Store
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+"""When the first of the made-up memories happened."""
+
+ROUNDING = 0.02
+"""By how much a cosine may differ from the exact one: stores may keep vectors in 8 bits."""
+
+
+def make_record(
+    name: str,
+    text: str,
+    *,
+    entities: Sequence[str] = (),
+    relations: Sequence[tuple[str, str]] = (),
+    project: str = USER,
+    hours: int = 0,
+) -> Record:
+    """Return a record of one memory; each paragraph is a chunk, and the first one names the entities."""
+    moment = EPOCH + timedelta(hours=hours)
+    memory = Memory(
+        id=digest("contract", name),
+        source="contract",
+        uri=f"/contract/{name}",
+        text=text,
+        title=name,
+        event_time=moment,
+        created_at=moment,
+        updated_at=moment,
+        content_hash=content_hash(text),
+        scope=Scope(project),
+    )
+    chunks = []
+    position = 0
+    for order, paragraph in enumerate(text.split("\n\n")):
+        chunks.append(
+            Chunk(
+                id=digest("contract-chunk", name, str(order), paragraph),
+                memory_id=memory.id,
+                order=order,
+                text=paragraph,
+                start=position,
+                end=position + len(paragraph),
+            )
+        )
+        position += len(paragraph) + 2
+    extraction = Extraction(
+        chunk_id=chunks[0].id,
+        entities=tuple(Entity(one, "concept", f"{one} as told by {name}.") for one in entities),
+        relations=tuple(
+            Relation(source, target, "uses", f"{source} uses {target} as told by {name}.")
+            for source, target in relations
+        ),
+    )
+    return Record(memory=memory, chunks=tuple(chunks), extractions=(extraction,))
+
+
+class _RefusedError(Exception):
+    """What `finish` raises in these tests."""
+
+
+def _refuse() -> None:
+    raise _RefusedError
+
+
+class StoreContract:
+    """What a store must do; give `open_store`."""
+
+    REDIS = make_record(
+        "redis",
+        "redis caches the sessions of the billing service",
+        entities=("Redis", "Billing"),
+        relations=(("Billing", "Redis"),),
+    )
+    KAFKA = make_record(
+        "kafka",
+        "kafka carries the events of the billing service\n\nits topics are partitioned by customer",
+        entities=("Kafka", "Billing"),
+        relations=(("Billing", "Kafka"),),
+        hours=1,
+    )
+    ELSEWHERE = make_record(
+        "elsewhere",
+        "redis caches nothing in the other project",
+        entities=("Redis", "Other"),
+        relations=(("Other", "Redis"),),
+        project="other",
+        hours=2,
+    )
+
+    def open_store(self, database: Database) -> Store:
+        """Return the store under test on this database, with an embedder that knows words apart."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _opened(self, tmp_path: Path) -> Iterator[tuple[Store, Database]]:
+        database = Database(tmp_path / "home")
+        store = self.open_store(database)
+        try:
+            yield store, database
+        finally:
+            store.close()
+            database.close()
+
+    @staticmethod
+    def _picture(store: Store) -> Any:
+        """Return all that can be seen of a store, in a form that can be compared."""
+        return (
+            store.memory_ids(),
+            dict(store.statistics()),
+            sorted((entity.name, degree) for entity, degree in store.entities(limit=1000)),
+            [(hit.chunk_id, round(hit.score, 5)) for hit in store.search("redis kafka billing", limit=50)],
+        )
+
+    def test_a_store_that_was_never_written_to_is_empty(self, tmp_path: Path) -> None:
+        """Reading creates nothing and fails nowhere."""
+        with self._opened(tmp_path) as (store, _):
+            assert store.search("anything", limit=5) == []
+            assert store.entities() == []
+            assert store.neighbours("Redis") == []
+            assert store.memory_ids() == set()
+            assert not store.subgraph("*")["nodes"]
+            assert set(store.statistics().values()) == {0}
+
+    def test_what_was_put_is_found(self, tmp_path: Path) -> None:
+        """The nearest chunk comes first, with its memory, ranks count from 1 and scores are cosines."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            hits = store.search("redis caches sessions", limit=10)
+            assert hits[0].chunk_id == self.REDIS.chunks[0].id
+            assert hits[0].memory_id == self.REDIS.memory.id
+            assert [hit.rank for hit in hits] == [1, 2, 3]
+            assert all(one.score >= other.score for one, other in itertools.pairwise(hits))
+            assert all(-1 - ROUNDING <= hit.score <= 1 + ROUNDING for hit in hits)
+            assert store.memory_ids() == {self.REDIS.memory.id, self.KAFKA.memory.id}
+
+    def test_the_same_text_scores_one(self, tmp_path: Path) -> None:
+        """A chunk that is asked for word by word is as near as can be."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS])
+            assert abs(store.search(self.REDIS.chunks[0].text, limit=1)[0].score - 1) < ROUNDING
+
+    def test_no_more_hits_than_asked_for(self, tmp_path: Path) -> None:
+        """A limit of nothing gives nothing."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            assert len(store.search("billing", limit=2)) == 2
+            assert store.search("billing", limit=0) == []
+
+    def test_the_graph_can_be_read(self, tmp_path: Path) -> None:
+        """Entities by prefix in any case, most connected first; neighbours from both ends."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            assert [(one.name, degree) for one, degree in store.entities()] == [
+                ("Billing", 2),
+                ("Kafka", 1),
+                ("Redis", 1),
+            ]
+            assert [one.name for one, _ in store.entities("rE")] == ["Redis"]
+            assert store.entities("x") == []
+            assert {other.name for _, other in store.neighbours("Billing")} == {"Kafka", "Redis"}
+            [(relation, other)] = store.neighbours("Kafka")
+            assert {relation.source, relation.target} == {"Billing", "Kafka"}
+            assert other.name == "Billing"
+
+    def test_a_subgraph_has_nodes_and_edges(self, tmp_path: Path) -> None:
+        """The document has LightRAG's form and stays within depth and limit."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            near = store.subgraph("Redis", depth=1, project=USER)
+            assert {node["id"] for node in near["nodes"]} == {"Redis", "Billing"}
+            assert [{edge["source"], edge["target"]} for edge in near["edges"]] == [{"Redis", "Billing"}]
+            assert near["is_truncated"] is False
+            assert len(store.subgraph("Redis", depth=2, project=USER)["nodes"]) == 3
+            whole = store.subgraph("*", limit=2, project=USER)
+            assert len(whole["nodes"]) == 2
+            assert whole["is_truncated"] is True
+            assert not store.subgraph("no such entity", project=USER)["nodes"]
+
+    def test_putting_twice_is_putting_once(self, tmp_path: Path) -> None:
+        """Also when both are in one call."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            before = self._picture(store)
+            store.put([self.REDIS])
+            store.put([self.KAFKA, self.KAFKA])
+            assert self._picture(store) == before
+
+    def test_a_changed_record_replaces_its_old_self(self, tmp_path: Path) -> None:
+        """Nothing of the old text, entities or relations remains."""
+        changed = make_record("redis", "valkey took over", entities=("Valkey",))
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS])
+            store.put([changed])
+            assert [hit.chunk_id for hit in store.search("redis", limit=9)] == [changed.chunks[0].id]
+            assert [one.name for one, _ in store.entities()] == ["Valkey"]
+            assert store.neighbours("Redis") == []
+
+    def test_a_record_can_change_its_project(self, tmp_path: Path) -> None:
+        """It leaves the old one."""
+        moved = make_record("redis", self.REDIS.memory.text, entities=("Redis",), project="other")
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS])
+            store.put([moved])
+            assert store.search("redis", limit=9, projects=[USER]) == []
+            assert len(store.search("redis", limit=9, projects=["other"])) == 1
+            assert store.entities(project=USER) == []
+
+    def test_deleting_everything_leaves_nothing(self, tmp_path: Path) -> None:
+        """All counts are 0 again."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            store.delete([self.REDIS.memory.id, self.KAFKA.memory.id, self.ELSEWHERE.memory.id])
+            assert set(store.statistics().values()) == {0}
+            assert store.search("redis", limit=9) == []
+            assert store.entities() == []
+
+    def test_deleting_one_leaves_the_other_as_if_alone(self, tmp_path: Path) -> None:
+        """What both spoke of stays, with the words of the one that is left."""
+        with self._opened(tmp_path / "alone") as (store, _):
+            store.put([self.REDIS])
+            alone = self._picture(store)
+        with self._opened(tmp_path / "both") as (store, _):
+            store.put([self.REDIS])
+            store.put([self.KAFKA])
+            store.delete([self.KAFKA.memory.id])
+            assert self._picture(store) == alone
+            [(billing, _)] = store.entities("Billing")
+            assert "kafka" not in billing.description
+
+    def test_deleting_what_is_not_there_is_harmless(self, tmp_path: Path) -> None:
+        """On an empty store too."""
+        with self._opened(tmp_path) as (store, _):
+            store.delete(["unknown"])
+            store.put([self.REDIS])
+            before = self._picture(store)
+            store.delete(["unknown"])
+            store.delete([])
+            assert self._picture(store) == before
+
+    def test_a_put_whose_finish_fails_did_not_happen(self, tmp_path: Path) -> None:
+        """Also for what it would have replaced, and the next put works."""
+        changed = make_record("redis", "valkey took over", entities=("Valkey",))
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS])
+            before = self._picture(store)
+            try:
+                store.put([changed, self.KAFKA], finish=_refuse)
+            except _RefusedError:
+                pass
+            else:
+                raise AssertionError("the error of finish was lost")
+            assert self._picture(store) == before
+            store.put([self.KAFKA])
+            assert store.memory_ids() == {self.REDIS.memory.id, self.KAFKA.memory.id}
+
+    def test_a_delete_whose_finish_fails_did_not_happen(self, tmp_path: Path) -> None:
+        """The memory is still there."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS])
+            before = self._picture(store)
+            with contextlib.suppress(_RefusedError):
+                store.delete([self.REDIS.memory.id], finish=_refuse)
+            assert self._picture(store) == before
+
+    def test_finish_runs_within_the_transaction(self, tmp_path: Path) -> None:
+        """It runs once, also when there is nothing to put, and what it writes is kept."""
+        with self._opened(tmp_path) as (store, database):
+
+            def finish() -> None:
+                connection = database.connection()
+                assert connection.in_transaction
+                connection.execute("CREATE TABLE IF NOT EXISTS finished (n INTEGER)")
+                connection.execute("INSERT INTO finished VALUES (1)")
+
+            store.put([self.REDIS], finish=finish)
+            store.put([], finish=finish)
+            store.delete([self.REDIS.memory.id], finish=finish)
+            with database.read() as connection:
+                assert connection.execute("SELECT count(*) FROM finished").fetchone() == (3,)
+
+    def test_projects_never_mix(self, tmp_path: Path) -> None:
+        """Neither in the vectors nor in the graph."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.ELSEWHERE])
+            assert {hit.memory_id for hit in store.search("redis", limit=9, projects=[USER])} == {
+                self.REDIS.memory.id
+            }
+            assert {hit.memory_id for hit in store.search("redis", limit=9, projects=["other"])} == {
+                self.ELSEWHERE.memory.id
+            }
+            assert len(store.search("redis", limit=9, projects=[USER, "other"])) == 2
+            assert len(store.search("redis", limit=9)) == 2
+            assert store.search("redis", limit=9, projects=[]) == []
+            assert store.search("redis", limit=9, projects=["unknown"]) == []
+            assert {one.name for one, _ in store.entities(project="other")} == {"Redis", "Other"}
+            assert {other.name for _, other in store.neighbours("Redis", project=USER)} == {"Billing"}
+            store.delete([self.ELSEWHERE.memory.id])
+            assert {one.name for one, _ in store.entities()} == {"Redis", "Billing"}
+
+    def test_another_opening_sees_what_was_put(self, tmp_path: Path) -> None:
+        """The store is durable."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            before = self._picture(store)
+        with self._opened(tmp_path) as (store, _):
+            assert self._picture(store) == before
+
+    def test_a_memory_without_entities_is_found(self, tmp_path: Path) -> None:
+        """Vectors need no graph."""
+        plain = make_record("plain", "nothing but words")
+        with self._opened(tmp_path) as (store, _):
+            store.put([plain])
+            assert len(store.search("words", limit=3)) == 1
+            store.delete([plain.memory.id])
+            assert set(store.statistics().values()) == {0}
+
+    def test_every_mode_of_the_engine_answers(self, tmp_path: Path) -> None:
+        """With keywords given, none of them needs a language model."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA])
+            for mode in ("local", "global", "hybrid", "naive", "mix"):
+                answer = store.native_query("redis caches", mode, keywords=["redis"], limit=5, project=USER)
+                assert answer["status"] == "success", mode
+                assert answer["data"]["chunks"], mode
+
+    def test_a_query_too_short_for_the_engine_is_refused(self, tmp_path: Path) -> None:
+        """By name, as a usage error."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS])
+            complaint = ""
+            try:
+                store.native_query("ab", "mix", keywords=[], limit=5, project=USER)
+            except UsageError as error:
+                complaint = str(error)
+            assert '"ab"' in complaint
+
+    def test_there_is_nothing_to_sweep_after_puts_and_deletes(self, tmp_path: Path) -> None:
+        """Sweeping is for damage; in a sound store it finds and changes nothing."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            store.delete([self.KAFKA.memory.id])
+            before = self._picture(store)
+            assert set(store.sweep(dry_run=True).values()) <= {0}
+            assert set(store.sweep().values()) <= {0}
+            assert self._picture(store) == before
+
+    def test_threads_can_put_and_search_at_once(self, tmp_path: Path) -> None:
+        """Nothing is lost and nothing fails."""
+        errors: list[BaseException] = []
+        with self._opened(tmp_path) as (store, _):
+
+            def work(number: int) -> None:
+                try:
+                    for turn in range(3):
+                        name = f"thread-{number}-{turn}"
+                        store.put([make_record(name, f"{name} says hello", entities=("Hub", name))])
+                        assert store.search(name, limit=3)
+                except BaseException as error:  # noqa: BLE001 - reported below
+                    errors.append(error)
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert not errors
+            assert len(store.memory_ids()) == 9
+            assert len(store.entities(limit=99)) == 10
+
+    def test_closing_twice_is_fine(self, tmp_path: Path) -> None:
+        """Also before anything was done."""
+        with self._opened(tmp_path) as (store, _):
+            store.close()
+            store.close()
+
+
+class ModelsContract:
+    """What models must do; give `open_models`."""
+
+    TEXTS = (
+        "the deployment failed because the disk was full",
+        "deployment fails when a disk is full",
+        "a recipe for bread with sourdough",
+        "",
+        "x",
+        "naïve café: déjà vu 東京 🙂",
+    )
+
+    def open_models(self) -> Models:
+        """Return the models under test."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _embedder(self) -> Iterator[Embedder]:
+        models = self.open_models()
+        try:
+            yield models.embedder
+        finally:
+            models.close()
+            models.close()
+
+    def test_rows_have_unit_length(self) -> None:
+        """Whatever the text, in both roles."""
+        with self._embedder() as embedder:
+            for role in ("document", "query"):
+                rows = embedder.embed(self.TEXTS, role=role)
+                assert rows.shape == (len(self.TEXTS), embedder.dimensions)
+                assert rows.dtype == np.float32
+                assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-4)
+
+    def test_no_text_gives_no_row(self) -> None:
+        """The array still has its width."""
+        with self._embedder() as embedder:
+            assert embedder.embed([], role="document").shape == (0, embedder.dimensions)
+
+    def test_a_vector_does_not_depend_on_the_other_texts(self) -> None:
+        """A text alone, first or last in a batch: the same vector."""
+        with self._embedder() as embedder:
+            batch = embedder.embed(self.TEXTS, role="document")
+            reverse = embedder.embed(self.TEXTS[::-1], role="document")[::-1]
+            assert np.allclose(batch, reverse, atol=1e-4)
+            for text, row in zip(self.TEXTS, batch, strict=True):
+                assert np.allclose(embedder.embed([text], role="document")[0], row, atol=1e-4)
+
+    def test_related_texts_are_nearer_than_others(self) -> None:
+        """Otherwise it would be no embedder."""
+        with self._embedder() as embedder:
+            one, other, bread = embedder.embed(self.TEXTS[:3], role="document")
+            assert one @ other > one @ bread
+
+    def test_a_long_text_is_taken(self) -> None:
+        """Cut off or not, it gives one row."""
+        with self._embedder() as embedder:
+            assert embedder.embed(["word " * 20_000], role="document").shape == (1, embedder.dimensions)
+
+    def test_threads_get_the_same_vectors(self) -> None:
+        """Several threads may embed at once."""
+        with self._embedder() as embedder:
+            expected = embedder.embed(self.TEXTS, role="document")
+            found: dict[int, Any] = {}
+
+            def work(number: int) -> None:
+                found[number] = embedder.embed(self.TEXTS, role="document")
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(found) == 3
+            assert all(np.allclose(rows, expected, atol=1e-4) for rows in found.values())
+
+    def test_the_model_says_who_it_is(self) -> None:
+        """Its id keeps vectors of different models apart."""
+        with self._embedder() as embedder:
+            assert embedder.model_id
+            assert embedder.dimensions > 0

@@ -23,7 +23,7 @@ FENCE_FACTOR = 0.7
 """A line of code repeats its names more than prose does."""
 
 _TOKEN = re.compile(
-    r"([a-z][a-z'\u2019-]*(?:\s[a-z][a-z'\u2019-]*)*(?=[\s.,;:!?)]|$))"  # a run of plain words
+    r"([a-z][a-z'\u2019-]*(?:\s[a-z][a-z'\u2019-]*)*(?=\s|[.,;:!?)]+(?:\s|$)|$))"  # a run of plain words
     r"|`([^`\n]{1,160})`"
     r"|\[([^\]\n]{1,80})\]\(([^)\s]{1,300})\)"
     r"|[^\s`]+"

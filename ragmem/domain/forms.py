@@ -38,7 +38,7 @@ WEAK_WEIGHT = 0.8
 """How specific a mention is: code in backticks, then identifiers, known names, proper names, and the rest."""
 
 _NUMERIC = re.compile(r"[\d.,%+$\u20ac\u00a3~<>=/x\u00d7-]+$")
-_LINE_NUMBER = re.compile(r"(?<=\.)(\w{1,6}):\d+(?:[-:]\d+)?$")
+_LINE_NUMBER = re.compile(r"(?<=\.)([A-Za-z]\w{0,5}):\d+(?:[-:]\d+)?$")
 _URL = re.compile(r"(?:https?|wss?|ftp|redis|postgres(?:ql)?|mongodb|amqp)://[^\s\"'<>]+$")
 _VERSION = re.compile(r"v\d+(?:\.\d+)+[\w.+-]*$|v?\d+\.\d+\.\d+[\w.+-]*$")
 _CALL = re.compile(r"([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\([^()]*\)$")
@@ -76,7 +76,7 @@ _FORMS = (
     ("event", re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}$|#\d{1,6}$")),
     ("symbol", re.compile(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2}$")),
     ("symbol", re.compile(r"[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+$|(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*$")),
-    ("concept", re.compile(r"[A-Z][A-Za-z]+\d?[A-Z]{2,}$")),
+    ("concept", re.compile(r"[A-Z][a-z]+\d?[A-Z]{2,}$")),
 )
 """What the form of a bare word proves, surest first."""
 

@@ -20,28 +20,36 @@ MAX_GAP_CHARS = 90
 """Between subject and object of one verb stand a few words; further apart the verb belongs to others."""
 
 _ACTIVE = {
-    "uses": r"us(?:es?|ed|ing)|leverag(?:es?|ing)|utiliz(?:es?|ing)|via|through",
+    "uses": r"us(?:es?|ed|ing)|leverag(?:es?|ing)|utiliz(?:es?|ing)",
     "depends on": r"depends? on|relies on|rely on|requir(?:es?|ing)|needs?",
-    "replaces": r"replac(?:es|ing)|supersed(?:es|ing)|instead of|rather than|not",
-    "runs on": r"runs? (?:on|in|at|as|under|inside)|running (?:on|in|at)|listens? on|hosted (?:on|"
-    r"at)|deployed (?:on|to)",
+    "replaces": r"replac(?:es|ing)|supersed(?:es|ing)|instead of|rather than",
+    "runs on": r"runs? (?:on|in|at|as|under|inside)|running (?:on|in|at)|listens? on|"
+    r"(?:hosted|deployed) (?:on|at|to)",
     "calls": r"calls?|calling|invok(?:es?|ing)|triggers?|executes?|runs?|spawns?|dispatches?",
     "imports": r"imports?|importing|loads?|loading|reads?(?: from)?|parses?",
     "stores": r"stor(?:es?|ing)|persists?|writes?(?: to)?|saves?|caches?|logs?(?: to)?|records?",
     "serves": r"serv(?:es?|ing)|exposes?|provid(?:es?|ing)|offers?|publishes?",
-    "causes": r"caus(?:es?|ing|ed)|leads? to|results? in|breaks?|raises?|throws?|fails? with|failed with",
+    "causes": r"caus(?:es?|ing|ed)|leads? to|results? in|breaks?|raises?|throws?|fail(?:s|ed)? with",
     "fixes": r"fix(?:es|ed)|resolv(?:es|ed)|solv(?:es|ed)|prevents?|avoids?|works around",
     "implements": r"implements?|extends?|inherits?(?: from)?|wraps?|overrides?|subclasses",
-    "contains": r"contains?|includes?|including|holds?|defines?|has|consists of|comprises|with",
+    "contains": r"contains?|includes?|including|holds?|defines?|consists of|comprises",
     "returns": r"returns?|yields?|produces?|generates?|creates?|emits?|outputs?|sends?",
-    "supports": r"supports?|handles?|manages?|validates?|checks?|converts?|maps?|queries|updates?|"
-    r"targets?|gets?|takes?",
-    "located in": r"(?:is |are |lives? |stored |located |defined |declared |installed |found )(?:in|"
-    r"at|under)|in|at|from",
-    "is a": r"is an?|are|is the|is",
-    "set to": r"set to|defaults? to|=|equals|points? to|maps? to|changed to",
+    "supports": r"supports?|handles?|manages?|validates?|checks?|converts?|"
+    r"queries|updates?|targets?|gets?|takes?",
+    "located in": r"(?:lives?|stored|located|defined|declared|installed|found) (?:in|at|under)",
+    "set to": r"set to|defaults? to|equals|points? to|maps? to|changed to",
+}
+_WEAK = {
+    "is a": r"is|are",
+    "located in": r"in|at|from|under",
+    "contains": r"with|has",
+    "uses": r"via|through",
+    "replaces": r"not",
+    "set to": r"=",
     "to": r"to|\u2192|->|=>",
 }
+"""What counts only where no verb stands between two things."""
+
 _PASSIVE = {
     "uses": r"used (?:by|in|for)|leveraged by|consumed by",
     "calls": r"called (?:by|from)|invoked by|triggered by|executed by",
@@ -64,16 +72,18 @@ def _verb_pattern(verbs: dict[str, str], prefix: str) -> str:
     return "|".join(f"(?P<{prefix}{at}>{pattern})" for at, pattern in enumerate(verbs.values()))
 
 
+_TO_BE = r"(?:(?:is|are|was|were|be|been|being|get|gets|got) (?:\w+ly )?)?"
 _VERB = re.compile(
-    r"(?<![\w-])(?:"
-    + "|".join((_verb_pattern(_PASSIVE, "p"), _verb_pattern(_FIXED, "f"), _verb_pattern(_ACTIVE, "a")))
-    + r")(?![\w-])",
+    rf"(?<![\w-])(?:{_TO_BE}(?:{_verb_pattern(_PASSIVE, 'p')}|{_verb_pattern(_FIXED, 'f')})"
+    rf"|{_verb_pattern(_ACTIVE, 'a')})(?![\w-])",
     re.IGNORECASE,
 )
+_PREPOSITION = re.compile(rf"(?<![\w-])(?:{_verb_pattern(_WEAK, 'w')})(?![\w-])", re.IGNORECASE)
 _NAMES = {
     **{f"a{at}": (name, False) for at, name in enumerate(_ACTIVE)},
     **{f"p{at}": (name, True) for at, name in enumerate(_PASSIVE)},
     **{f"f{at}": (name, False) for at, name in enumerate(_FIXED)},
+    **{f"w{at}": (name, False) for at, name in enumerate(_WEAK)},
 }
 _NEGATION = re.compile(
     r"\b(?:not|never|no longer|doesn't|don't|didn't|isn't|can't|cannot|won't|without)\b", re.IGNORECASE
@@ -144,7 +154,7 @@ def _link(subject: Mention, other: Mention, verb: tuple[str, bool], text: str) -
 
 def _verb_in(gap: str) -> tuple[str, bool] | None:
     """Return the verb between two mentions and whether it is passive; the first one counts."""
-    found = _VERB.search(gap)
+    found = _VERB.search(gap) or _PREPOSITION.search(gap)
     if found is None or found.lastgroup is None:
         return None
     name, passive = _NAMES[found.lastgroup]

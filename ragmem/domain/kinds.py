@@ -8,7 +8,7 @@ from ragmem.domain.model import Category, Kind
 MAX_CHARS = 20_000
 """Characters that are read: what a text is about shows in its beginning, and a judgement stays cheap."""
 
-KIND_FLOOR = 2.0
+KIND_FLOOR = 1.5
 """Evidence below this leaves the kind general: one weak cue is chance."""
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
@@ -33,7 +33,7 @@ _KIND_CUES = {
             _HEAD
             + r"(?:instructions|workflow|do not|don't|never|always|ask first|before you|safety|idioms)\b",
         ),
-        (1.5, r"\b(?:always|never)\b"),
+        (1.0, r"\b(?:always|never)\b"),
         (
             1.5,
             (
@@ -65,15 +65,11 @@ _KIND_CUES = {
             ),
         ),
         (1.5, r"\b(?:traceback|exception|stack trace|segfault|panic|crash\w*|deadlock|corrupt\w*)\b"),
-        (1.0, r"\b(?:bugs?|errors?|fail(?:s|ed|ing|ure|ures)?|fatal|broke|broken|breaks)\b"),
+        (2.0, r"\b(?:bugs?|false (?:positives?|negatives?)|overwr(?:ote|itten)|lost)\b"),
+        (1.0, r"\bissues?\b"),
+        (0.7, r"\b(?:doesn't|does not|isn't|is not|wasn't|didn't|can't|cannot|won't|aren't) \w+"),
+        (1.0, r"\b(?:errors?|fail(?:s|ed|ing|ure|ures)?|fatal|broke|broken|breaks)\b"),
         (1.0, r"\bfix(?:ed|es)\b|\bwork ?arounds?\b"),
-        (
-            0.7,
-            (
-                r"\b(?:doesn't|didn't|isn't|can't|won't|cannot)\s+(?:\w+\s+)?(?:work|match|exist|"
-                r"include|respect|find|load)"
-            ),
-        ),
         (0.7, r"\b(?:missing|wrong|stale|incorrect\w*|unexpected\w*|undefined)\b"),
     ),
     Kind.ARCHITECTURE: _cues(
@@ -110,6 +106,7 @@ _KIND_CUES = {
             ),
         ),
         (0.7, r"`[\w.]*(?:/[\w.-]+)+/?`|^```(?:ts|typescript|sql|go|rust|json|ya?ml|toml)"),
+        (0.6, r"`[^`\n]{2,60}`"),
         (0.7, r"^[ \t]{0,12}[|\u2502]?[ \t]*(?:\u251c|\u2514)"),
     ),
     Kind.RESEARCH: _cues(

@@ -1,22 +1,31 @@
-"""Configuration: files and environment become one frozen Settings that knows the origin of each value."""
+"""Configuration: files and environment become one frozen Settings that knows the origin of each value.
 
-from ragmem.config.loading import load, shipped
-from ragmem.config.places import Places, expand_home, find_places
-from ragmem.config.settings import (
-    ChunkingSettings,
-    ModelSettings,
-    Origin,
-    ProjectSettings,
-    QuerySettings,
-    SeedSettings,
-    ServeSettings,
-    Settings,
-    SourceSpec,
-    StoreSettings,
-    TrashSettings,
-    WriteSettings,
-)
-from ragmem.config.sources import glob_problem
+Each name is imported on first use: a Tab asks for the folders alone, and the parsers of all the files would
+double what it costs.
+"""
+
+import importlib
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ragmem.config.loading import load
+    from ragmem.config.places import Places, expand_home, find_places, shipped
+    from ragmem.config.settings import (
+        ChunkingSettings,
+        ModelSettings,
+        Origin,
+        ProjectSettings,
+        QuerySettings,
+        SeedSettings,
+        ServeSettings,
+        Settings,
+        SourceSpec,
+        StoreSettings,
+        TrashSettings,
+        WriteSettings,
+    )
+    from ragmem.config.sources import glob_problem
 
 __all__ = [
     "ChunkingSettings",
@@ -38,3 +47,20 @@ __all__ = [
     "load",
     "shipped",
 ]
+
+_HOMES = {
+    "load": "loading",
+    "Places": "places",
+    "expand_home": "places",
+    "find_places": "places",
+    "shipped": "places",
+    "glob_problem": "sources",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__} has no {name}")
+    module = importlib.import_module(f"{__name__}.{_HOMES.get(name, 'settings')}")
+    value = globals()[name] = getattr(module, name)
+    return value

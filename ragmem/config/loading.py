@@ -7,7 +7,7 @@ from typing import Any
 
 from ragmem.config.decay import read_decay
 from ragmem.config.documents import Document, read_document
-from ragmem.config.places import find_places
+from ragmem.config.places import SOURCES_FILE, find_places, shipped
 from ragmem.config.project import read_project
 from ragmem.config.sections import read_sections
 from ragmem.config.settings import ChunkingSettings, Origin, Settings
@@ -16,12 +16,7 @@ from ragmem.config.variables import Variables
 from ragmem.errors import ConfigError
 
 CONFIG_FILE = "config.toml"
-SOURCES_FILE = "sources.toml"
 DECAY_FILE = "decay.json"
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-# The wheel carries the files inside the package; in a checkout they lie at the top of the repository.
-_SHIPPED = (_PACKAGE / "defaults", _PACKAGE.parent)
 
 
 def load(
@@ -67,14 +62,6 @@ def load(
         warnings=(*warnings, *more_warnings, *variables.warnings()),
         provenance=(*origins, *(item for item in set_by_project if "chunking" not in item.key)),
     )
-
-
-def shipped(name: str) -> Path:
-    """Return the path of a default that ragmem ships; raises ConfigError where the installation lacks it."""
-    for folder in _SHIPPED:
-        if (folder / name).is_file():
-            return folder / name
-    raise ConfigError(f"the shipped {name} is missing", hint="install ragmem again")
 
 
 def _settle_sections(

@@ -7,6 +7,11 @@ from pathlib import Path
 from ragmem.errors import ConfigError
 
 HOME_VARIABLE = "RAGMEM_HOME"
+SOURCES_FILE = "sources.toml"
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# The wheel carries the files inside the package; in a checkout they lie at the top of the repository.
+_SHIPPED = (_PACKAGE / "defaults", _PACKAGE.parent)
 
 _XDG = {
     "config": ("XDG_CONFIG_HOME", ".config"),
@@ -47,6 +52,14 @@ def find_places(environ: Mapping[str, str], *, home: Path, cwd: Path | None = No
             root = cwd / root
         return Places(*(root / name for name in _XDG))
     return Places(*(_xdg(environ, home, *pair) / "ragmem" for pair in _XDG.values()))
+
+
+def shipped(name: str) -> Path:
+    """Return the path of a default that ragmem ships; raises ConfigError where the installation lacks it."""
+    for folder in _SHIPPED:
+        if (folder / name).is_file():
+            return folder / name
+    raise ConfigError(f"the shipped {name} is missing", hint="install ragmem again")
 
 
 def expand_home(text: str, home: Path) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ragmem import backends
 from ragmem.catalog.catalog import Catalog
@@ -18,17 +18,17 @@ from ragmem.config import Settings, load
 from ragmem.domain.model import USER, Draft, Memory
 from ragmem.errors import UsageError
 from ragmem.ports import Models, Store
-from ragmem.readers.scope import ProjectFinder
-from ragmem.services import gc as collector
-from ragmem.services.hand_in import Handed, HandIn, draft_of_text, drafts_of_paths
-from ragmem.services.ingest import Ingested
-from ragmem.services.ingest import ingest as ingest_drafts
-from ragmem.services.progress import Progress, Silent
-from ragmem.services.query import Answer, Policy, Question, ask
-from ragmem.services.scope import named_project, project_at
-from ragmem.services.seed import SeedReport, remember_projects
-from ragmem.services.seed import gone as gone_from_sources
-from ragmem.services.seed import seed as seed_sources
+
+if TYPE_CHECKING:
+    from ragmem.readers.scope import ProjectFinder
+    from ragmem.services.gc import Outcome, Plan
+    from ragmem.services.hand_in import Handed, HandIn
+    from ragmem.services.ingest import Ingested
+    from ragmem.services.progress import Progress
+    from ragmem.services.query import Answer, Policy, Question
+    from ragmem.services.seed import SeedReport
+
+# Services are imported where they are used: a question must not pay for what only seeding needs.
 
 
 def now() -> datetime:
@@ -95,7 +95,7 @@ class Ragmem:
         if self._models is None:
             options = {
                 "engine": self.settings.models.engine,
-                "threads": self.settings.models.threads,
+                "threads": self.settings.models.threads or None,
                 **self.settings.models.options,
             }
             self._models = backends.open_models(self.settings.models.backend, options)
@@ -129,8 +129,10 @@ class Ragmem:
             )
         self.prepare()
 
-    def policy(self) -> Policy:
+    def policy(self) -> "Policy":
         """Return how answers are found and ranked, from the settings."""
+        from ragmem.services.query import Policy
+
         query = self.settings.query
         return Policy(
             decay=self.settings.decay,
@@ -144,23 +146,31 @@ class Ragmem:
 
     def default_projects(self) -> tuple[str, ...] | None:
         """Return the projects a question is asked of: this one and the user's; None (all) outside of any."""
+        from ragmem.services.scope import project_at
+
         project = project_at(self.catalog, self.cwd, home=self.home)
         return None if project is None else (project, USER)
 
     def named_projects(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the ids of projects given by name, id or path; raises NotFoundError."""
+        from ragmem.services.scope import named_project
+
         return tuple(named_project(self.catalog, name) for name in names)
 
-    def query(self, text: str, *, question: Question | None = None, at: datetime | None = None) -> Answer:
+    def query(self, text: str, *, question: "Question | None" = None, at: datetime | None = None) -> "Answer":
         """Return the memories that answer a question; without `question`, this project's and the user's."""
+        from ragmem.services.query import Question, ask
+
         self.require()
         asked = question or Question(text, projects=self.default_projects(), limit=self.settings.query.limit)
         return ask(self.catalog, lambda: self.store, asked, policy=self.policy(), now=at or now())
 
     def hand_in(
-        self, paths: Sequence[Path], wish: HandIn, *, text: bytes | None = None, title: str = ""
-    ) -> Handed:
+        self, paths: Sequence[Path], wish: "HandIn", *, text: bytes | None = None, title: str = ""
+    ) -> "Handed":
         """Return the drafts of files, folders and a text, without storing them; see `ingest`."""
+        from ragmem.services.hand_in import draft_of_text, drafts_of_paths
+
         handed = drafts_of_paths(
             paths, wish, catalog=self.catalog, settings=self.settings, home=self.home, cwd=self.cwd
         )
@@ -182,14 +192,18 @@ class Ragmem:
         self,
         drafts: Sequence[Draft],
         *,
-        projects: ProjectFinder | None = None,
-        progress: Progress | None = None,
-    ) -> list[Ingested]:
+        projects: "ProjectFinder | None" = None,
+        progress: "Progress | None" = None,
+    ) -> "list[Ingested]":
         """Store drafts; each is durable once accepted, and indexed when this returns."""
+        from ragmem.services.ingest import ingest
+        from ragmem.services.progress import Silent
+        from ragmem.services.seed import remember_projects
+
         self.prepare()
         if projects is not None:
             remember_projects(self.catalog, projects)
-        return ingest_drafts(
+        return ingest(
             self.catalog,
             lambda: self.store,
             drafts,
@@ -204,12 +218,15 @@ class Ragmem:
         sources: Sequence[str] = (),
         dry_run: bool = False,
         rebuild: bool = False,
-        progress: Progress | None = None,
-    ) -> SeedReport:
+        progress: "Progress | None" = None,
+    ) -> "SeedReport":
         """Bring the memory up to date with the sources on disk."""
+        from ragmem.services.progress import Silent
+        from ragmem.services.seed import seed
+
         if not dry_run or self.catalog.exists():
             self.prepare()
-        return seed_sources(
+        return seed(
             self.catalog,
             lambda: self.store,
             self.settings,
@@ -221,18 +238,23 @@ class Ragmem:
             progress=progress or Silent(),
         )
 
-    def plan_gc(self, *, missing: bool = False) -> collector.Plan:
+    def plan_gc(self, *, missing: bool = False) -> "Plan":
         """Return what gc would do; with `missing`, also for memories that have left their source."""
+        from ragmem.services.gc import plan
+        from ragmem.services.seed import gone as gone_from_sources
+
         self.require()
         gone = gone_from_sources(self.catalog, self.settings, home=self.home) if missing else None
-        return collector.plan(self.catalog, self.store, now=now(), keep_trash=self._keep_trash(), gone=gone)
+        return plan(self.catalog, self.store, now=now(), keep_trash=self._keep_trash(), gone=gone)
 
-    def apply_gc(self, plan: collector.Plan, *, allow_large: bool = False) -> collector.Outcome:
+    def apply_gc(self, decided: "Plan", *, allow_large: bool = False) -> "Outcome":
         """Carry a plan out; what it removes can be undone."""
-        return collector.apply(
+        from ragmem.services.gc import apply
+
+        return apply(
             self.catalog,
             self.store,
-            plan,
+            decided,
             now=now(),
             keep_trash=self._keep_trash(),
             allow_large=allow_large,
@@ -240,8 +262,10 @@ class Ragmem:
 
     def undo_gc(self, run: str = "") -> tuple[TrashRun, int]:
         """Bring back what a gc run removed, the latest unless one is named."""
+        from ragmem.services.gc import undo
+
         self.require()
-        return collector.undo(self.catalog, self.store, sizes=self.settings.chunking, run=run, now=now())
+        return undo(self.catalog, self.store, sizes=self.settings.chunking, run=run, now=now())
 
     def memory(self, prefix: str) -> Memory:
         """Return the memory whose id starts with the prefix; raises NotFoundError."""

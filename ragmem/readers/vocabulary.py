@@ -28,7 +28,6 @@ KINDS: Mapping[str, Kind] = {
     "feedback": Kind.PREFERENCE,
     "reference": Kind.RESEARCH,
     "finding": Kind.RESEARCH,
-    "project": Kind.GENERAL,
     "adr": Kind.ARCHITECTURE,
     "decision": Kind.ARCHITECTURE,
     "design": Kind.ARCHITECTURE,
@@ -36,4 +35,8 @@ KINDS: Mapping[str, Kind] = {
     "incident": Kind.ERROR,
     "postmortem": Kind.ERROR,
 }
-"""What the words in a frontmatter's `type` or `kind` mean; the first four are Claude Code's memory types."""
+"""What the words in a frontmatter's `type` or `kind` mean.
+
+Claude Code's memory types are user, feedback, reference and project; the last is left out, because such a
+memory may be a decision or an error, which the text itself tells better.
+"""

@@ -63,7 +63,7 @@ def test_the_type_of_newer_memory_files_is_one_level_down() -> None:
     [
         ("user", Kind.PREFERENCE),
         ("feedback", Kind.PREFERENCE),
-        ("project", Kind.GENERAL),
+        ("project", None),
         ("reference", Kind.RESEARCH),
         ("Error", Kind.ERROR),
         ("decision", Kind.ARCHITECTURE),

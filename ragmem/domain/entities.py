@@ -33,6 +33,9 @@ _ENDS_SENTENCE = (".", "!", "?", ":", ";", "|")
 _ENDS_NAME = (*_ENDS_SENTENCE, ",", ")", "]")
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
+_TAG = re.compile(r"</?[a-zA-Z][\w-]*/?>?$")
+_TITLE_SHARE = 0.7
+_HYPHENATED = re.compile(r"-[a-z]")
 _NEVER_IN_NAMES = frozenset({"config", "event", "version", "error", "model"})
 _SINGLE_CAPITALS = 5
 """A longer word in capitals is shouted, not named; shorter ones are acronyms."""
@@ -91,14 +94,14 @@ def find_mentions(text: str, form: Form) -> list[Mention]:
     for token in _TOKEN.finditer(text):
         plain, code, label, target = token.groups()
         if plain is not None:
-            _close(run, mentions, form)
+            _close(text, run, mentions, form)
             words = plain.split()
             if not KNOWN_NAMES.keys().isdisjoint(words):
                 mentions.extend(_plain_mentions(token.start(), plain))
             opening = False
             continue
         if code is not None or label is not None:
-            _close(run, mentions, form)
+            _close(text, run, mentions, form)
             found = classify_code(code) if code is not None else _linked(label, target)
             if found is not None:
                 mentions.append(Mention(token.start(), token.end(), *found))
@@ -108,9 +111,9 @@ def find_mentions(text: str, form: Form) -> list[Mention]:
         if shape.text:
             _read(text, token.start(), shape, run=run, mentions=mentions, form=form, opening=opening)
         if run and (shape.ends_name or not shape.text):
-            _close(run, mentions, form)
+            _close(text, run, mentions, form)
         opening = shape.ends_sentence or (opening and not shape.text)
-    _close(run, mentions, form)
+    _close(text, run, mentions, form)
     if form is Form.FENCE:
         return [Mention(m.start, m.end, m.name, m.type, m.weight * FENCE_FACTOR) for m in mentions]
     return mentions
@@ -152,10 +155,10 @@ def _read(
         inside = run[0].inside if run else _is_inside(text, start)
         run.append(_Word(at, shape.text, shape.alone, inside))
         return
-    _close(run, mentions, form)
+    _close(text, run, mentions, form)
     for part in shape.parts:
         run.append(_Word(at, part, classify_token(part), _is_inside(text, start)))
-        _close(run, mentions, form)
+        _close(text, run, mentions, form)
         at += len(part) + 1
     if shape.alone is not None and not (opening and shape.opens):
         mentions.append(Mention(at, at + len(shape.text), *shape.alone))
@@ -189,7 +192,7 @@ def _shape(raw: str) -> _Shape:
 
 def _bare(raw: str) -> str:
     """Return a word without the punctuation around it, or "" where nothing nameable is left."""
-    if len(raw) > 2 * MAX_NAME_CHARS:
+    if len(raw) > 2 * MAX_NAME_CHARS or _TAG.match(raw):
         return ""
     word = raw.strip(_AROUND).rstrip(".")
     if word.startswith("("):
@@ -204,7 +207,7 @@ def _bare(raw: str) -> str:
     return word if any(letter.isalnum() for letter in word) else ""
 
 
-def _close(run: list[_Word], mentions: list[Mention], form: Form) -> None:
+def _close(text: str, run: list[_Word], mentions: list[Mention], form: Form) -> None:
     """Turn the run of capitalised words into a mention where it is surely a name, and empty it."""
     if not run:
         return
@@ -216,7 +219,7 @@ def _close(run: list[_Word], mentions: list[Mention], form: Form) -> None:
         mentions.append(Mention(words[0].start, words[-1].end, *known, KNOWN_WEIGHT))
     elif len(words) == 1 and words[0].alone is not None:
         mentions.append(Mention(words[0].start, words[0].end, *words[0].alone))
-    elif _is_name(words, name, form):
+    elif form is not Form.FENCE and _is_name(text, words, name, form):
         weight = NAME_WEIGHT if words[0].inside else WEAK_WEIGHT
         kinds = [word.alone[1] for word in words if word.alone is not None]
         mentions.append(
@@ -228,27 +231,31 @@ def _close(run: list[_Word], mentions: list[Mention], form: Form) -> None:
         )
 
 
-def _is_name(words: list[_Word], name: str, form: Form) -> bool:
+def _is_name(text: str, words: list[_Word], name: str, form: Form) -> bool:
     """Tell whether a run of capitalised words is surely a name.
 
     One word is when it stands inside a sentence and is neither common nor shouted. Several are when they
-    stand inside a sentence or one of them is a name or an acronym on its own, and they are not too many.
+    stand inside a sentence or one of them is a name or an acronym on its own, and they are not too many. In
+    headings and titles every word has a capital, so that only what is a name on its own makes a name.
     """
-    if (
-        form is Form.FENCE
-        or len(words) > MAX_NAME_WORDS
-        or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS)
-    ):
+    if len(words) > MAX_NAME_WORDS or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS):
         return False
-    first = words[0].text
+    if all(word.text.isupper() for word in words) and len(name) > _SINGLE_CAPITALS:
+        return False
+    if any(word.alone is not None for word in words):
+        return True
+    if all(word.text.lower() in COMMON_WORDS for word in words) or form is Form.HEADING or _is_title(text):
+        return False
     if len(words) == 1:
-        shouted = first.isupper() and len(first) > _SINGLE_CAPITALS
-        return (
-            form is not Form.HEADING and words[0].inside and not shouted and first.lower() not in COMMON_WORDS
-        )
-    if all(word.text.lower() in COMMON_WORDS for word in words):
-        return False
-    return words[0].inside or any(word.alone is not None or word.text.isupper() for word in words)
+        return words[0].inside and not _HYPHENATED.search(name)
+    return words[0].inside or any(word.text.isupper() for word in words)
+
+
+def _is_title(text: str) -> bool:
+    """Tell whether most words of a statement begin with a capital, so that a capital says nothing."""
+    words = [word for word in text.split() if word[0].isalpha()]
+    capitals = sum(word[0].isupper() for word in words)
+    return len(words) > 1 and capitals >= _TITLE_SHARE * len(words)
 
 
 def _is_inside(text: str, start: int) -> bool:

@@ -82,7 +82,8 @@ _FORMS = (
 
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$!?]*)+(?:/\d)?$")
 _JOINTS = re.compile(r"\.|::|->|#|:|/")
-_WORDLIKE = re.compile(r"[\w.$:@#*+-]+[!?]?$")
+_WORDLIKE = re.compile(r"[\w.$:@#*+-]*\w[*!?]?$")
+_ROUTE = re.compile(r"/(?:[a-z]+/)?(?:api|v\d+)(?:/|$)")
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+$")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w.]+)=")
 _COMMANDS = """
@@ -145,7 +146,7 @@ def _by_form(token: str) -> tuple[str, str] | None:
     if call := _CALL.match(token):
         return call.group(1), "symbol"
     if _is_file(token):
-        return token, "file"
+        return token, "symbol" if _ROUTE.match(token) else "file"
     for kind, pattern in _FORMS:
         if pattern.match(token):
             return token.lstrip("$"), kind

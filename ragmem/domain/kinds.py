@@ -1,9 +1,13 @@
-"""What a text is about, what sort of knowledge it is, and whether it may never be aged away."""
+"""What a text is about: its kind, which selects the half-life, with the category of its knowledge."""
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from ragmem.domain.model import Category, Kind
+from ragmem.domain.protection import is_protected
+
+__all__ = ["detect_category", "detect_kind", "is_protected"]
 
 MAX_CHARS = 20_000
 """Characters that are read: what a text is about shows in its beginning, and a judgement stays cheap."""
@@ -217,37 +221,11 @@ _PRACTICE = _cues(
         ),
     ),
 )
+_CATEGORY_CUES = {Category.GOTCHA: _GOTCHA, Category.PATTERN: _PATTERN, Category.BEST_PRACTICE: _PRACTICE}
 _CATEGORY_FLOOR = 2.5
 
-_DECISION = re.compile(
-    r"^\W{0,4}(?:status)\W{1,6}(?:accepted|approved|decided|adopted)\b"
-    r"|^#{1,6}[ \t]+(?:[\d.]+[ \t]+)?(?:final |key |design |technical |architecture |architectural )?"
-    r"(?:decisions?(?: made| log| outcome)?|trade-?offs accepted|decision record)\b"
-    r"|^\W{0,8}(?:final |key |design )?decisions?\b(?: made)?\**:"
-    r"|\b(?:we|i|they|user|team)(?:'ve| have| has)? (?:explicitly |finally |also )?(?:decided|"
-    r"agreed|chose|settled|accepted|accept)\b"
-    r"|\b(?:decided|agreed) (?:to|on|against|that|not)\b|\b(?:on purpose|by design|intentional|"
-    r"intentionally|deliberate|deliberately)\b"
-    r"|\badr[- ]?\d+\b.{0,80}\baccepted\b|\bnon-negotiable\b",
-    _FLAGS,
-)
-_INSTRUCTION = re.compile(
-    r"^#{1,6}[ \t][^\n]{0,60}\b(?:preferences?|conventions?|rules|ask first|do not|don'ts?|never|"
-    r"always|house style|"
-    r"done criteria|definition of done|boundaries|etiquette|non-negotiables?|standing orders?|"
-    r"commit (?:style|messages?))\b"
-    r"|\b(?:user|i|we|he|she) (?:always |really |strongly |also )?(?:prefers?|wants?|likes?|"
-    r"dislikes?|hates?|insists?|values?)\b"
-    r"|\b(?:from now on|going forward|in future|remember (?:to|that)|as a rule|my idea|i wish)\b"
-    r"|^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)?[ \t]{0,4}\**(?:always|never)\b"
-    r"|\b(?:NEVER|ALWAYS|MUST NOT|DO NOT)\b"
-    r"|^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)[ \t]{0,4}\**(?:do not|don't|prefer|avoid)\b",
-    _FLAGS,
-)
-_PROTECTED_TYPES = frozenset(
-    {"feedback", "user", "preference", "preferences", "decision", "adr", "rule", "instruction"}
-)
-_ACCEPTED = frozenset({"accepted", "approved", "decided", "adopted"})
+LONG_CHARS = 3000
+"""Each further so many characters ask for more evidence: in a long text any cue occurs by chance."""
 
 
 def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
@@ -271,30 +249,19 @@ def detect_category(text: str, *, title: str = "") -> Category:
     building that works here; best_practice: a rule of good work.
     """
     read = _read(text, title)
-    if _ERROR.search(read) and _FIX.search(read) and _FINDING.search(read):
+    length = 1 + len(read) // LONG_CHARS
+    if all(_occurs(read, cue, length) for cue in (_FINDING, _FIX, _ERROR)):
         return Category.ERROR_SOLUTION
-    if _score(read, _GOTCHA) >= _CATEGORY_FLOOR:
-        return Category.GOTCHA
-    if _score(read, _PATTERN) >= _CATEGORY_FLOOR:
-        return Category.PATTERN
-    if _score(read, _PRACTICE) >= _CATEGORY_FLOOR:
-        return Category.BEST_PRACTICE
+    floor = _CATEGORY_FLOOR + length - 1
+    for category, cues in _CATEGORY_CUES.items():
+        if _score(read, cues) >= floor:
+            return category
     return Category.NONE
 
 
-def is_protected(text: str, *, title: str = "", metadata: Mapping[str, str] | None = None) -> bool:
-    """Tell whether a text holds an explicit decision or someone's own standing instruction.
-
-    Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a
-    `status` such as accepted, or `protected: true`; `protected: false` says no, whatever the text.
-    """
-    facts = {key.lower(): value.strip().lower() for key, value in (metadata or {}).items()}
-    if facts.get("protected") in {"true", "false", "yes", "no"}:
-        return facts["protected"] in {"true", "yes"}
-    if facts.get("type") in _PROTECTED_TYPES or facts.get("status") in _ACCEPTED:
-        return True
-    read = _read(text, title)
-    return bool(_DECISION.search(read) or _INSTRUCTION.search(read))
+def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:
+    """Tell whether a pattern is found at least so many times."""
+    return sum(1 for _ in islice(pattern.finditer(text), times)) == times
 
 
 def _read(text: str, title: str) -> str:

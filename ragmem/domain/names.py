@@ -31,7 +31,7 @@ _KNOWN = {
         OpenAPI Markdown LSP OTLP
     """,
     "host": """
-        Linux macOS Windows Ubuntu Debian
+        Linux macOS iOS Android Windows Ubuntu Debian
     """,
     "model": """
         GPT-4 GPT-4o Gemini Llama Mistral Qwen

@@ -50,24 +50,17 @@ def clean_name(name: str) -> str:
     return " ".join(name.replace(SEPARATOR, " ").split())[:NAME_LENGTH].strip()
 
 
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a (merged) description."""
-    first = text.split(SEPARATOR, 1)[0].strip().split("\n", 1)[0]
-    head, stop, _ = first.partition(". ")
-    return head + stop.strip()
+# What is embedded of the graph is short: an entity's name, a relation's ends and keywords. Their descriptions
+# are sentences of chunks, which have vectors of their own, and embedding each of them a second time made half
+# of the cost of seeding. The text does not change when descriptions merge, so a vector once made is kept.
 
 
-# An entity's vector is made from this short text when the entity first appears, and is then kept: its
-# merged description changes with every memory that mentions it, and embedding a hub again at each insert
-# would cost more than all else while moving the vector little.
-
-
-def entity_text(name: str, description: str) -> str:
+def entity_text(name: str) -> str:
     """Return what is embedded for an entity."""
-    return f"{name}: {first_sentence(description)}"[:VECTOR_TEXT_LENGTH]
+    return name
 
 
-def relation_text(source: str, target: str, keywords: str, description: str) -> str:
+def relation_text(source: str, target: str, keywords: str) -> str:
     """Return what is embedded for a relation; the same text for both directions."""
     one, other = sorted((source, target))
-    return f"{one} {keywords} {other}: {first_sentence(description)}"[:VECTOR_TEXT_LENGTH]
+    return f"{one} {keywords} {other}"[:VECTOR_TEXT_LENGTH]

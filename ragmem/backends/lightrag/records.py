@@ -150,12 +150,12 @@ def vector_texts(records: Iterable[Record]) -> dict[tuple[str, str, str], str]:
             for row in _entity_rows(extraction):
                 texts.setdefault(
                     (space, names.ENTITIES, names.entity_id(row["name"])),
-                    names.entity_text(row["name"], row["description"]),
+                    names.entity_text(row["name"]),
                 )
             for row in _relation_rows(extraction):
                 source, target = row["source"], row["target"]
                 texts.setdefault(
                     (space, names.RELATIONSHIPS, names.relation_id(source, target)),
-                    names.relation_text(source, target, row["keywords"], row["description"]),
+                    names.relation_text(source, target, row["keywords"]),
                 )
     return texts

@@ -138,12 +138,10 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         content = str(fields.get("content", ""))
         subject, other = self._subject(fields)
         if self.namespace == names.ENTITIES:
-            return names.entity_text(subject, content.removeprefix(f"{subject}\n"))
+            return names.entity_text(subject)
         if self.namespace == names.RELATIONSHIPS:
             # The content reads "keywords TAB source NEWLINE target NEWLINE description".
-            keywords, _, rest = content.partition("\t")
-            description = fields.get("description") or rest.removeprefix(f"{subject}\n{other}\n")
-            return names.relation_text(subject, other, keywords, str(description))
+            return names.relation_text(subject, other, content.partition("\t")[0])
         return content
 
     def _fields(self, subject: str, other: str) -> _Fields:

@@ -108,13 +108,29 @@ class Database:
             check_same_thread=False,
             cached_statements=256,
         )
-        connection.execute("PRAGMA journal_mode=WAL")
+        self._use_wal(connection)
         # FULL: an acknowledged memory survives a power cut, not only a killed process.
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA cache_size=-32768")
         connection.execute("PRAGMA temp_store=MEMORY")
         return connection
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch a new file to WAL; SQLite does not wait for its turn there, so the openers queue."""
+        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            return
+        with self._queue():
+            deadline = time.monotonic() + self.busy_timeout
+            while True:
+                try:
+                    connection.execute("PRAGMA journal_mode=WAL")
+                except sqlite3.OperationalError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.005)
+                else:
+                    return
 
     def _open_read_only(self) -> sqlite3.Connection:
         self.read_only = True

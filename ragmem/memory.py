@@ -5,6 +5,7 @@
 """
 
 import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,7 +38,10 @@ def now() -> datetime:
 
 
 class Ragmem:
-    """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`."""
+    """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`.
+
+    May be used from several threads; each opens a connection of its own, which lives until `close`.
+    """
 
     def __init__(self, settings: Settings, *, home: Path, cwd: Path) -> None:
         self.settings = settings
@@ -47,6 +51,7 @@ class Ragmem:
         self._models: Models | None = None
         self._store: Store | None = None
         self._prepared = False
+        self._opening = threading.RLock()
 
     @classmethod
     def open(
@@ -92,27 +97,29 @@ class Ragmem:
     @property
     def models(self) -> Models:
         """The configured models; raises BackendError when there is no such backend."""
-        if self._models is None:
-            options = {
-                "engine": self.settings.models.engine,
-                "threads": self.settings.models.threads or None,
-                **self.settings.models.options,
-            }
-            self._models = backends.open_models(self.settings.models.backend, options)
-        return self._models
+        with self._opening:
+            if self._models is None:
+                options = {
+                    "engine": self.settings.models.engine,
+                    "threads": self.settings.models.threads or None,
+                    **self.settings.models.options,
+                }
+                self._models = backends.open_models(self.settings.models.backend, options)
+            return self._models
 
     @property
     def store(self) -> Store:
         """The configured store; raises BackendError when there is no such backend."""
         self.prepare()
-        if self._store is None:
-            self._store = backends.open_store(
-                self.settings.store.backend,
-                self.settings.store.options,
-                self.models,
-                database=self.catalog.database,
-            )
-        return self._store
+        with self._opening:
+            if self._store is None:
+                self._store = backends.open_store(
+                    self.settings.store.backend,
+                    self.settings.store.options,
+                    self.models,
+                    database=self.catalog.database,
+                )
+            return self._store
 
     def prepare(self) -> None:
         """Create the database where it is missing."""
@@ -217,6 +224,7 @@ class Ragmem:
         *,
         sources: Sequence[str] = (),
         dry_run: bool = False,
+        explain: bool = False,
         rebuild: bool = False,
         progress: "Progress | None" = None,
     ) -> "SeedReport":
@@ -233,6 +241,7 @@ class Ragmem:
             home=self.home,
             sources=sources,
             dry_run=dry_run,
+            explain=explain,
             rebuild=rebuild,
             now=now(),
             progress=progress or Silent(),

@@ -36,6 +36,8 @@ class Question:
     since: datetime | None = None
     limit: int = 8
     mode: Mode | None = None
+    keywords: tuple[str, ...] = ()
+    """What a mode looks up in the graph; empty: found in the text by rule."""
 
     @property
     def filtered(self) -> bool:
@@ -200,7 +202,7 @@ def _ask_engine(
         data = store.native_query(
             question.text,
             question.mode,
-            keywords=keywords(question.text),
+            keywords=question.keywords or keywords(question.text),
             limit=policy.candidates if question.filtered else max(question.limit * 3, 20),
             project=project,
         ).get("data", {})

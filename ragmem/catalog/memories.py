@@ -145,6 +145,16 @@ class Memories:
                     found[memory.id] = memory
         return found
 
+    def uris(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> uri of those that exist, without reading their texts."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found.update(
+                    connection.execute(f"SELECT id, uri FROM memories WHERE id IN ({marks(batch)})", batch)
+                )
+        return found
+
     def resolve(self, prefix: str) -> Memory:
         """Return the one memory whose id starts with the prefix.
 

@@ -34,8 +34,18 @@ HELP = """Memory for AI coding assistants, on this machine.
 
 Seed it from the notes, decisions and sessions that lie on disk, and ask it in milliseconds."""
 
-EPILOG = """Exit codes: 0 done or found; 1 the answer is no; 2 usage or configuration; 3 failed;
-4 backend missing; 5 store busy; 6 store damaged; 70 a bug; 130 interrupted."""
+EPILOG = """\b
+Exit codes:
+  0    done; query found something
+  1    ran well, the answer is no
+  2    usage or configuration
+  3    failed, or some inputs were unread
+  4    a backend is missing
+  5    the store is busy
+  6    the store is damaged
+  70   a bug
+  130  interrupted
+"""
 
 
 class LazyGroup(typer.core.TyperGroup):

@@ -23,8 +23,18 @@ from ragmem.services.gc import Plan
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
-EPILOG = """Examples: ragmem gc --dry-run; ragmem gc --missing --yes; ragmem gc --undo.
-Exit codes: 0 done; 2 usage, or more than half would go; 5 store busy."""
+EPILOG = """\b
+Examples:
+  ragmem gc --dry-run
+  ragmem gc --missing --yes
+  ragmem gc --undo
+
+\b
+Exit codes:
+  0  done
+  2  usage, or more than half would go
+  5  the store is busy
+"""
 
 
 @app.command(epilog=EPILOG)

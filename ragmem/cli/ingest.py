@@ -23,13 +23,25 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
-EPILOG = """Examples: ragmem ingest notes.md; ragmem ingest docs/ --tag design; git log -5 | ragmem ingest -.
-Exit codes: 0 stored; 2 usage; 3 some files could not be read."""
+EPILOG = """\b
+Examples:
+  ragmem ingest notes.md
+  ragmem ingest docs/ --tag design
+  git log -5 | ragmem ingest -
+
+\b
+Exit codes:
+  0  stored
+  2  usage or configuration
+  3  some files could not be read
+"""
 
 
 @app.command(epilog=EPILOG)
 def ingest(
-    paths: Annotated[list[str], typer.Argument(help="Files and folders; - reads standard input.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="Files and folders; - reads standard input.")
+    ],
     kind: Annotated[
         Kind | None, typer.Option("--kind", "-k", help="The kind of all of them; else each is judged.")
     ] = None,

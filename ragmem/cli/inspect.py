@@ -20,13 +20,24 @@ from ragmem.cli.common import (
 )
 from ragmem.errors import EXIT_OK, NotFoundError
 
+EPILOG = """\b
+Examples:
+  ragmem inspect
+  ragmem inspect entity PostgreSQL
+  ragmem inspect config --json
+
+\b
+Exit codes:
+  0  shown
+  2  no such id or entity
+"""
+
 app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Look into the memory: numbers, memories, entities, settings.",
-    epilog="Examples: ragmem inspect; ragmem inspect entity PostgreSQL; ragmem inspect config --json.\n"
-    "Exit codes: 0 shown; 2 no such id, entity or source.",
+    epilog=EPILOG,
 )
 
 
@@ -142,7 +153,7 @@ def memory(
 
 @app.command()
 def entity(
-    name: Annotated[str, typer.Argument(help="An entity's name, or the start of it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An entity's name, or the start of it.")],
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:

@@ -28,8 +28,18 @@ from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
-EPILOG = """Examples: ragmem query "why do we pin the driver"; ragmem query --kind error --since 30d timeout.
-Exit codes: 0 found; 1 nothing found; 2 usage; 6 store damaged."""
+EPILOG = """\b
+Examples:
+  ragmem query "why do we pin the driver"
+  ragmem query --kind error --since 30d timeout
+
+\b
+Exit codes:
+  0  found
+  1  nothing found
+  2  usage or configuration
+  6  the store is damaged
+"""
 
 SNIPPET = 280
 
@@ -46,7 +56,9 @@ class ModeName(StrEnum):
 
 @app.command(epilog=EPILOG)
 def query(
-    text: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The question; - reads it from standard input.")
+    ],
     limit: LimitOption = None,
     kind: Annotated[
         list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")

@@ -23,8 +23,19 @@ from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
-EPILOG = """Examples: ragmem seed; ragmem seed --source memory --dry-run; ragmem seed --check.
-Exit codes: 0 done; 1 --check: something would change; 2 usage; 3 some files could not be read."""
+EPILOG = """\b
+Examples:
+  ragmem seed
+  ragmem seed --source memory --dry-run
+  ragmem seed --check
+
+\b
+Exit codes:
+  0  done
+  1  with --check: something would change
+  2  usage or configuration
+  3  some files could not be read
+"""
 
 SHOWN_PROBLEMS = 20
 

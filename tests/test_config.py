@@ -481,7 +481,15 @@ def test_a_variable_wins_over_the_project(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tags = [", "\0", "tags = 3\n", "[chunking]\nmax_chars = 5\n", "[chunking]\nmax_chars = 'x'\n"]
+    "text",
+    [
+        "tags = [",
+        "\0",
+        "a." * 20_000 + "b = 1",
+        "tags = 3\n",
+        "[chunking]\nmax_chars = 5\n",
+        "[chunking]\nmax_chars = 'x'\n",
+    ],
 )
 def test_a_wrong_project_file_is_a_warning_and_never_an_error(home: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / ".ragmem.toml").write_text(text)

@@ -16,7 +16,7 @@ MAX_BYTES = 1_000_000
 """A configuration file above this size is a mistake, not a configuration."""
 
 _LINE_IN_MESSAGE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
-_TABLE = re.compile(r"\s*\[\[?\s*(?P<key>[^\[\]#]+?)\s*\]\]?\s*(?:#.*)?$")
+_TABLE = re.compile(r"\s*\[\[?(?P<key>[^\[\]#]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(
     r"""\s*(?P<key>(?:[\w-]+|"[^"\n]*"|'[^'\n]*')(?:\s*\.\s*(?:[\w-]+|"[^"\n]*"|'[^'\n]*'))*)\s*="""
 )
@@ -51,26 +51,27 @@ class Document:
         return ConfigError(f"{self.path}:{self.line(*key)}: {problem}", hint=hint)
 
 
-def read_document(path: Path, *, shipped: bool = False) -> Document | None:
+def read_document(path: Path, *, shipped: bool = False, max_bytes: int = MAX_BYTES) -> Document | None:
     """Return the parsed file (`.json`, else TOML), or None where there is no such file.
 
-    Raises ConfigError for a file that cannot be read, is no text, or breaks its format (with the line).
+    Raises ConfigError for a file that cannot be read, is too large, is no text, or breaks its format (with
+    the line).
     """
-    text = _read(path)
+    text = _read(path, max_bytes)
     if text is None:
         return None
     values, lines = _parse_json(path, text) if path.suffix == ".json" else _parse_toml(path, text)
     return Document(path, values, lines, shipped)
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path, max_bytes: int) -> str | None:
     try:
         if not path.exists():
             return None
         if not path.is_file():
             raise ConfigError(f'cannot read "{path}": not a file', hint="give a file")
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f'cannot read "{path}": it is larger than {MAX_BYTES:,} bytes')
+        if path.stat().st_size > max_bytes:
+            raise ConfigError(f'cannot read "{path}": it is larger than {max_bytes:,} bytes')
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(

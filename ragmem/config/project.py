@@ -15,6 +15,9 @@ PROJECT_FILE = ".ragmem.toml"
 MAX_ITEMS = 100
 """Entries taken of each list: more come from no person."""
 
+MAX_BYTES = 32 * 1024
+"""Above this size TOML can be written that takes the parser minutes."""
+
 _LIST = Rule("a text or a list of texts")
 _RULES: dict[tuple[str, ...], tuple[Any, Rule]] = {
     ("exclude",): ((), _LIST),
@@ -46,7 +49,7 @@ def read_project(cwd: Path) -> tuple[ProjectSettings | None, list[Origin], list[
     if path is None:
         return None, [], []
     try:
-        document = read_document(path)
+        document = read_document(path, max_bytes=MAX_BYTES)
     except ConfigError as error:
         return None, [], [f"{error}; nothing of it is applied"]
     if document is None:

@@ -22,6 +22,9 @@ _NOT_A_DIGIT = re.compile(r"\D")
 _FOLDERS_UP = 3
 """Folders above a file whose names may carry its date: more belong to the machine, not to the file."""
 
+_LONGEST = 100
+"""Characters of a value that are looked at: a longer one is no date."""
+
 _MILLISECONDS = 10**11
 """A timestamp above this counts milliseconds: in seconds it would lie past the year 5000."""
 
@@ -43,7 +46,8 @@ def parse_time(value: Any) -> datetime | None:
             # A small number is a count or a version, not a time.
             return datetime.fromtimestamp(seconds, tz=UTC) if seconds > 10**8 else None
         elif isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
+            value = value[:_LONGEST].strip()
+            moment = datetime.fromisoformat(value)
         else:
             return None
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

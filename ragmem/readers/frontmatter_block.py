@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from frontmatter.default_handlers import YAMLHandler
+from frontmatter.default_handlers import SafeLoader, YAMLHandler, yaml
 
 _HANDLER = YAMLHandler()
-_PLAIN_LINE = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t]+(.*\S)[ \t]*$")
+_PLAIN_LINE = re.compile(r"([A-Za-z][\w -]{0,60}):[ \t](.*)")
+
+MAX_PROBLEM_CHARS = 80
+MAX_DEPTH = 20
+"""Frontmatter nests two or three levels; the parser's own stack ends at some thousands."""
 
 MAX_CHARS = 64 * 1024
 """A longer block is no frontmatter: PyYAML needs seconds for it, and the text is kept as body instead."""
@@ -39,23 +43,37 @@ def split(text: str) -> Frontmatter:
         return Frontmatter(body=text, warning=f"the frontmatter is longer than {MAX_CHARS:,} characters")
     warning = ""
     try:
+        _refuse_bombs(block)
         values = _HANDLER.load(block)
     except Exception as error:  # noqa: BLE001 - PyYAML leaks IndexError, KeyError and more for odd scalars
         values = _line_by_line(block)
-        warning = f"the frontmatter is not valid YAML ({_first_problem(error)}); it was read line by line"
+        warning = (
+            f"the frontmatter was read line by line, because it is no plain YAML: {_first_problem(error)}"
+        )
     if not isinstance(values, dict):
         # Two horizontal rules with text between them look like a block.
         return Frontmatter(body=text, warning=warning)
     return Frontmatter(values, body if body.strip() else text, warning)
 
 
+def _refuse_bombs(block: str) -> None:
+    """Raise ValueError for a small block that would grow large: merged aliases double at each step."""
+    depth = 0
+    for event in yaml.parse(block, Loader=SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("it has aliases")  # noqa: TRY004 - the value is refused, not its type
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError("it is nested too deeply")
+
+
 def _line_by_line(block: str) -> dict[str, str]:
     found = (_PLAIN_LINE.match(line) for line in block.splitlines())
-    return {line[1].strip(): line[2].strip("\"'") for line in found if line}
+    return {line[1].strip(): line[2].strip().strip("\"'") for line in found if line}
 
 
 def _first_problem(error: Exception) -> str:
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
     mark = getattr(error, "problem_mark", None)
     # The block begins on the second line of the file; YAML counts from 0.
-    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)[:MAX_PROBLEM_CHARS]

@@ -15,7 +15,7 @@ from ragmem.readers.vocabulary import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS
 
 MAX_TITLE_CHARS = 160
 
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING_LINES = 200
 _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "readme", "index", "memory"})
@@ -62,7 +62,12 @@ def first_heading(body: str) -> str:
         if found := _FENCE.match(line):
             fence = "" if fence == found[1] else fence or found[1]
         elif not fence and (found := _HEADING.match(line)):
-            return clean(found[1])
+            title = found[1].strip()
+            bare = title.rstrip("#")
+            # Closing marks stand after a blank; the one of "C#" does not.
+            title = bare if bare != bare.rstrip() else title
+            if clean(title):
+                return clean(title)
     return ""
 
 

@@ -40,7 +40,7 @@ Exit codes:
 @app.command(epilog=EPILOG)
 def ingest(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Files and folders; - reads standard input.")
+        list[str], typer.Argument(metavar="PATH...", help="Files and folders; - reads standard input.")
     ],
     kind: Annotated[
         Kind | None, typer.Option("--kind", "-k", help="The kind of all of them; else each is judged.")

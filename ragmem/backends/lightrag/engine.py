@@ -36,7 +36,7 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     with _turn:
         if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
-            atexit.register(_loop.close)
+            atexit.register(_shut_down, _loop)
         return _loop.run_until_complete(work())
 
 
@@ -221,6 +221,13 @@ class Engine:
                 run(instance.rag.finalize_storages)
             self._instances.clear()
             run(_cancel_workers)
+
+
+def _shut_down(loop: asyncio.AbstractEventLoop) -> None:
+    """End the loop at the end of the process, quietly also where a store was not closed."""
+    if not loop.is_closed() and not loop.is_running():
+        loop.run_until_complete(_cancel_workers())
+        loop.close()
 
 
 async def _cancel_workers() -> None:

@@ -40,7 +40,11 @@ _STATEMENTS = (
     )
     """,
     "CREATE INDEX IF NOT EXISTS store_sources_by_age ON store_sources (workspace, namespace, key, seq)",
-    "CREATE INDEX IF NOT EXISTS store_sources_by_chunk ON store_sources (chunk_id)",
+    # Covering, as is store_edges_by_target: else SQLite prefers to scan the unique index of the workspace.
+    """
+    CREATE INDEX IF NOT EXISTS store_sources_by_chunk
+    ON store_sources (workspace, chunk_id, namespace, key)
+    """,
     # A vector is int8 with its own scale. A changed vector is a new row with a new seq, never an update, so
     # that what was derived from a seq stays true. AUTOINCREMENT: a seq is never used again.
     # `subject`: chunks: id of the memory; entities: name; relationships: source (and `object`: target).
@@ -87,7 +91,7 @@ _STATEMENTS = (
       UNIQUE (workspace, source, target)
     )
     """,
-    "CREATE INDEX IF NOT EXISTS store_edges_by_target ON store_edges (workspace, target)",
+    "CREATE INDEX IF NOT EXISTS store_edges_by_target ON store_edges (workspace, target, source)",
     # Degrees are kept, not counted: ranking all entities by degree would read every edge.
     """
     CREATE TRIGGER IF NOT EXISTS store_edges_added AFTER INSERT ON store_edges BEGIN

@@ -86,9 +86,9 @@ def keys_of_chunks(
     for part in batches(chunk_ids):
         found.update(
             connection.execute(
-                f"SELECT DISTINCT namespace, key FROM store_sources"
-                f" WHERE chunk_id IN ({marks(part)}) AND workspace = ?",
-                (*part, workspace),
+                "SELECT namespace, key FROM store_sources"
+                f" WHERE workspace = ? AND chunk_id IN ({marks(part)})",
+                (workspace, *part),
             )
         )
     return found
@@ -106,6 +106,6 @@ def forget_chunks(connection: sqlite3.Connection, workspace: str, chunk_ids: Ite
     """Remove all mentions by these chunks."""
     for part in batches(chunk_ids):
         connection.execute(
-            f"DELETE FROM store_sources WHERE chunk_id IN ({marks(part)}) AND workspace = ?",
-            (*part, workspace),
+            f"DELETE FROM store_sources WHERE workspace = ? AND chunk_id IN ({marks(part)})",
+            (workspace, *part),
         )

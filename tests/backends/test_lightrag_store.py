@@ -1,0 +1,427 @@
+"""What the store on LightRAG promises beyond the contract: traces, isolation from the environment, plans."""
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from ragmem.backends import fake, lightrag
+from ragmem.backends.lightrag import names, schema
+from ragmem.backends.lightrag.tokens import PieceTokenizer
+from ragmem.catalog.database import Database
+from ragmem.domain.model import USER, Entity, Extraction, Relation
+from ragmem.errors import BackendError, StoreDamagedError
+from ragmem.testing import make_record
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(tmp_path / "home")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def store(database):
+    store = lightrag.open_store({}, fake.open_models({}), database=database)
+    yield store
+    store.close()
+
+
+def every_value(database):
+    with database.read() as connection:
+        for table in schema.TABLES:
+            for row in connection.execute(f"SELECT * FROM {table}"):
+                yield table, " ".join(str(value) for value in row if not isinstance(value, bytes))
+
+
+def graph_of(database, project=USER):
+    """The graph without what depends on when it was built."""
+    with database.read() as connection:
+        nodes = {
+            name: {**json.loads(data), "created_at": 0, "degree": degree}
+            for name, degree, data in connection.execute(
+                "SELECT id, degree, data FROM store_nodes WHERE workspace = ?", [project]
+            )
+        }
+        edges = {
+            (source, target): {**json.loads(data), "created_at": 0}
+            for source, target, data in connection.execute(
+                "SELECT source, target, data FROM store_edges WHERE workspace = ?", [project]
+            )
+        }
+        sources = set(connection.execute("SELECT workspace, namespace, key, chunk_id FROM store_sources"))
+        vectors = set(connection.execute("SELECT workspace, namespace, id FROM store_vectors"))
+    return nodes, edges, sources, vectors
+
+
+def made_up_records(count, seed):
+    chance = random.Random(seed)
+    words = ["Redis", "Kafka", "Postgres", "Billing", "Search", "Ledger", "Hub"]
+    for number in range(count):
+        entities = {"Hub", *chance.sample(words, 3), f"Own {number}"}
+        pairs = {tuple(chance.sample(sorted(entities), 2)) for _ in range(4)}
+        yield make_record(
+            f"memory-{number}",
+            f"memory {number} speaks of {' '.join(sorted(entities))}\n\nand then of nothing {number}",
+            entities=sorted(entities),
+            relations=sorted(pairs),
+            hours=number,
+        )
+
+
+def test_a_deleted_memory_is_mentioned_in_no_row_of_any_table(store, database):
+    records = list(made_up_records(30, seed=1))
+    store.put(records[:20])
+    for record in records[20:]:
+        store.put([record])
+    gone = records[::3]
+    store.delete([record.memory.id for record in gone])
+    words = [record.memory.id for record in gone]
+    words += [chunk.id for record in gone for chunk in record.chunks]
+    words += [f"as told by {record.memory.title}." for record in gone]
+    for table, text in every_value(database):
+        found = [word for word in words if word in text]
+        assert not found, (table, found, text[:500])
+
+
+def test_deleting_the_newest_is_as_if_it_had_never_been_put(tmp_path):
+    records = list(made_up_records(12, seed=2))
+    pictures = []
+    for name, doomed in (("never", 0), ("deleted", 5)):
+        database = Database(tmp_path / name)
+        store = lightrag.open_store({}, fake.open_models({}), database=database)
+        kept = records[: len(records) - 5]
+        for record in [*kept, *records[len(records) - doomed :]] if doomed else kept:
+            store.put([record])
+        store.delete([record.memory.id for record in records[len(kept) :]])
+        pictures.append(graph_of(database))
+        store.close()
+        database.close()
+    never, deleted = pictures
+    # Of more descriptions than are kept, the oldest are gone for good: they are not read back.
+    assert deleted[2:] == never[2:]
+    for before, after in zip(never[:2], deleted[:2], strict=True):
+        assert after == before
+
+
+def test_a_batch_gives_the_graph_that_single_puts_give(tmp_path):
+    records = list(made_up_records(6, seed=3))
+    pictures = []
+    for name, groups in (("batch", [records]), ("single", [[record] for record in records])):
+        database = Database(tmp_path / name)
+        store = lightrag.open_store({}, fake.open_models({}), database=database)
+        for group in groups:
+            store.put(group)
+        pictures.append(graph_of(database))
+        store.close()
+        database.close()
+    assert pictures[0] == pictures[1]
+
+
+def test_a_hub_keeps_its_newest_descriptions_and_never_asks_a_language_model(store):
+    for record in made_up_records(20, seed=4):
+        store.put([record])
+    [(hub, degree)] = store.entities("Hub", limit=1)
+    lines = hub.description.split("\n")
+    assert lines == [f"Hub as told by memory-{number}." for number in range(13, 20)]
+    assert degree > 0
+
+
+def test_relations_between_unnamed_entities_create_them(store):
+    record = make_record("plain", "one uses two")
+    extraction = Extraction(record.chunks[0].id, (), (Relation("One", "Two", "uses", "One uses Two"),))
+    store.put([type(record)(record.memory, record.chunks, (extraction,))])
+    assert {one.name for one, _ in store.entities()} == {"One", "Two"}
+    store.delete([record.memory.id])
+    assert set(store.statistics().values()) == {0}
+
+
+def test_odd_names_survive_a_put_and_leave_with_their_memory(store, database):
+    odd = ['say "hi"', "a<SEP>b", "  spaced \n out ", "x" * 400, "東京", "%_'", "C++", "🙂", "UPPER", "upper"]
+    record = make_record("odd", "odd names", entities=odd, relations=list(itertools.pairwise(odd)))
+    other = make_record("other", "others", entities=["Plain"], hours=1)
+    store.put([record, other])
+    found = {one.name for one, _ in store.entities(limit=99)}
+    assert {'say "hi"', "a b", "spaced out", "x" * 256, "東京", "C++", "🙂", "UPPER", "upper"} <= found
+    store.delete([record.memory.id])
+    assert {one.name for one, _ in store.entities()} == {"Plain"}
+
+
+def test_entities_and_relations_without_words_or_ends_do_no_harm(store):
+    record = make_record("bare", "bare")
+    extraction = Extraction(
+        record.chunks[0].id,
+        (Entity("", "concept", "no name"), Entity("Bare", "", "")),
+        (
+            Relation("Bare", "Bare", "is", "a loop"),
+            Relation("", "Bare", "is", "no source"),
+            Relation("Bare", "Other", "", ""),
+        ),
+    )
+    store.put([type(record)(record.memory, record.chunks, (extraction,))])
+    assert {one.name for one, _ in store.entities()} == {"Bare", "Other"}
+
+
+def test_vectors_of_another_model_are_refused_and_a_new_put_replaces_them(database, store):
+    class Other(fake.FakeEmbedder):
+        model_id = "other"
+
+    class OtherModels(fake.FakeModels):
+        embedder = Other()
+
+    record = make_record("redis", "redis", entities=["Redis"])
+    store.put([record])
+    other = lightrag.open_store({}, OtherModels(), database=database)
+    with pytest.raises(BackendError) as caught:
+        other.search("redis", limit=3)
+    assert "ragmem seed --rebuild" in caught.value.hint
+    other.put([record])
+    assert [hit.memory_id for hit in other.search("redis", limit=3)] == [record.memory.id]
+    with database.read() as connection:
+        assert connection.execute("SELECT DISTINCT model FROM store_vectors").fetchall() == [("other",)]
+    other.close()
+
+
+def test_a_store_of_a_newer_ragmem_is_not_touched(database, store):
+    store.put([make_record("one", "one")])
+    with database.write() as connection:
+        connection.execute("UPDATE storage_meta SET value = '99' WHERE key = 'version'")
+    later = lightrag.open_store({}, fake.open_models({}), database=database)
+    with pytest.raises(StoreDamagedError, match="newer ragmem"):
+        later.memory_ids()
+    with pytest.raises(StoreDamagedError, match="newer ragmem"):
+        later.put([make_record("two", "two")])
+    later.close()
+
+
+def test_an_unknown_option_is_named(database):
+    store = lightrag.open_store({"no_such": 1}, fake.open_models({}), database=database)
+    with pytest.raises(BackendError, match="no_such"):
+        store.put([make_record("one", "one")])
+    store.close()
+
+
+def test_a_failing_embedder_leaves_nothing(database):
+    class Failing(fake.FakeEmbedder):
+        def embed(self, texts, *, role):
+            raise BackendError("no weights")
+
+    class FailingModels(fake.FakeModels):
+        embedder = Failing()
+
+    store = lightrag.open_store({}, FailingModels(), database=database)
+    with pytest.raises(BackendError, match="no weights"):
+        store.put([make_record("one", "one", entities=["One"])])
+    assert set(store.statistics().values()) == {0}
+    store.close()
+
+
+def test_a_known_entity_is_not_embedded_again(database):
+    texts = []
+
+    class Counting(fake.FakeEmbedder):
+        def embed(self, given, *, role):
+            texts.extend(given)
+            return super().embed(given, role=role)
+
+    class CountingModels(fake.FakeModels):
+        embedder = Counting()
+
+    store = lightrag.open_store({}, CountingModels(), database=database)
+    store.put([make_record("one", "first", entities=["Redis", "Hub"], relations=[("Redis", "Hub")])])
+    assert len(texts) == 4
+    texts.clear()
+    store.put([make_record("two", "second", entities=["Redis", "Hub"], relations=[("Redis", "Hub")])])
+    assert texts == ["second"]
+    texts.clear()
+    store.put([make_record("two", "third", entities=["Redis", "Hub", "New"])])
+    assert len(texts) == 2
+    store.close()
+
+
+def test_sweep_removes_what_belongs_to_no_memory(store, database):
+    records = list(made_up_records(6, seed=5))
+    store.put(records)
+    sound = graph_of(database)
+    stray = make_record("stray", "stray", entities=["Stray", "Hub"], relations=[("Stray", "Hub")], hours=9)
+    store.put([stray])
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_documents WHERE id = ?", [stray.memory.id])
+    planned = store.sweep(dry_run=True)
+    assert planned["chunks"] == planned["entities"] == planned["relations"] == 1
+    assert store.sweep() == planned
+    assert set(store.sweep().values()) == {0}
+    after = graph_of(database)
+    assert set(after[0]) == set(sound[0])
+    assert set(after[1]) == set(sound[1])
+    assert after[2:] == sound[2:]
+
+
+def run_python(code, *arguments, folder, **environment):
+    return subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(code), *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_search_does_not_import_lightrag(store, tmp_path):
+    store.put([make_record("redis", "redis caches", entities=["Redis", "Hub"], relations=[("Redis", "Hub")])])
+    run = run_python(
+        """
+        import sys
+        from pathlib import Path
+        from ragmem.backends import fake, lightrag
+        from ragmem.catalog.database import Database
+
+        store = lightrag.open_store({}, fake.open_models({}), database=Database(Path(sys.argv[1])))
+        assert store.search("redis", limit=3) and store.entities("r") and store.neighbours("Redis")
+        assert store.memory_ids() and store.statistics() and store.subgraph("*")["nodes"]
+        store.close()
+        heavy = {"lightrag", "asyncio", "networkx", "httpx", "pydantic"}
+        assert not heavy & set(sys.modules), heavy & set(sys.modules)
+        """,
+        tmp_path / "home",
+        folder=tmp_path,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_the_env_file_of_a_repository_changes_nothing(tmp_path):
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / ".env").write_text(
+        "WORKSPACE=hijack\nTOP_K=7\nENTITY_TYPES=['x']\nCOSINE_THRESHOLD=0.99\nMAX_SOURCE_IDS_PER_ENTITY=1\n"
+        "SUMMARY_LANGUAGE=Klingon\nUSER_PROMPT_PREFIX=obey\nLIGHTRAG_VECTOR_STORAGE=NanoVectorDBStorage\n"
+    )
+    (repository / "config.ini").write_text("[postgres]\nhost=nowhere\n")
+    code = """
+        import os, sys
+        from pathlib import Path
+        before = dict(os.environ)
+        from ragmem.backends import fake, lightrag
+        from ragmem.catalog.database import Database
+        from ragmem.testing import make_record
+
+        database = Database(Path(sys.argv[1]))
+        store = lightrag.open_store({}, fake.open_models({}), database=database)
+        store.put([make_record("redis", "redis caches", entities=["Redis", "Hub"])])
+        answer = store.native_query("redis", "mix", keywords=["redis"], limit=40, project="user")
+        assert answer["status"] == "success", answer
+        assert len(answer["data"]["chunks"]) == 1, answer
+        rag = store._engine.instance("user").rag
+        assert (rag.workspace, rag.top_k, rag.cosine_better_than_threshold) == ("user", 40, 0.2)
+        assert rag.max_source_ids_per_entity == 64
+        assert rag._resolved_summary_language == "English"
+        assert rag.user_prompt_prefix == ""
+        assert dict(os.environ) == before
+        assert Path.cwd() == Path(sys.argv[2])
+        assert "pypinyin" not in sys.modules
+        with database.read() as connection:
+            found = connection.execute("SELECT DISTINCT workspace FROM store_documents").fetchall()
+        assert found == [("user",)], found
+        # Neither is closed: the end of the process must be quiet all the same.
+    """
+    for variables in ({}, {"WORKSPACE": "hijack", "ENTITY_TYPES": "['x']", "TOP_K": "7"}):
+        home = tmp_path / f"home-{len(variables)}"
+        run = run_python(code, home, repository, folder=repository, **variables)
+        assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+        assert {path.name for path in home.iterdir()} <= {
+            "memory.db",
+            "memory.db-wal",
+            "memory.db-shm",
+            "write.lock",
+        }
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "plain words", "naïve 東京 🙂", "\x00\x00zero\x00", "line\r\n\tend\n", "\ud800 lone"]
+)
+def test_the_tokenizer_loses_nothing(text):
+    tokenizer = PieceTokenizer()
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+HOT_STATEMENTS = (
+    "SELECT data FROM store_kv WHERE workspace = ? AND namespace = ? AND id IN (?, ?)",
+    """
+    SELECT chunk_id FROM store_sources WHERE workspace = ? AND namespace = ? AND key = ?
+    ORDER BY seq DESC LIMIT ?
+    """,
+    "SELECT namespace, key FROM store_sources WHERE workspace = ? AND chunk_id IN (?, ?)",
+    "DELETE FROM store_sources WHERE workspace = ? AND chunk_id IN (?, ?)",
+    "SELECT id FROM store_vectors WHERE workspace = ? AND namespace = ? AND id IN (?) AND model = ?",
+    "SELECT id FROM store_vectors WHERE seq IN (?, ?)",
+    """
+    SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED
+    WHERE seq > ? AND namespace = ? AND model = ? ORDER BY seq LIMIT ?
+    """,
+    "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1 OFFSET ?",
+    "DELETE FROM store_vectors WHERE workspace = ? AND namespace = 'chunks' AND subject IN (?)",
+    "SELECT id, data, degree FROM store_nodes WHERE workspace = ? AND id IN (?, ?)",
+    "SELECT id FROM store_nodes WHERE workspace = ? ORDER BY degree DESC, id LIMIT ?",
+    "SELECT source, target FROM store_edges WHERE workspace = ? AND source IN (?)",
+    "SELECT target, source FROM store_edges WHERE workspace = ? AND target IN (?)",
+    "DELETE FROM store_edges WHERE workspace = ? AND target = ?",
+    "SELECT source FROM store_edges WHERE (workspace, source, target) IN (VALUES (?, ?, ?))",
+    "SELECT workspace FROM store_documents WHERE id IN (?, ?)",
+    """
+    SELECT id FROM store_documents WHERE workspace = ? AND status IN (?) AND (created_at, id) > (?, ?)
+    ORDER BY created_at, id LIMIT ?
+    """,
+)
+
+
+@pytest.mark.parametrize("statement", HOT_STATEMENTS)
+def test_hot_statements_use_an_index(store, database, statement):
+    store.put([make_record("one", "one", entities=["One"])])
+    with database.read() as connection:
+        plan = [
+            row[3]
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", ["x"] * statement.count("?"))
+        ]
+    assert not [step for step in plan if step.startswith("SCAN") and "store_" in step], plan
+    assert not [step for step in plan if "TEMP B-TREE FOR ORDER BY" in step], plan
+    # Whole rows are found by all that was given, not by the workspace alone.
+    weak = "(workspace=?)"
+    if "degree DESC" not in statement and "status" not in statement:
+        assert not [step for step in plan if step.endswith(weak)], plan
+
+
+def test_ids_of_vectors_are_those_of_lightrag(tmp_path):
+    from ragmem.backends.lightrag.registration import import_lightrag
+
+    import_lightrag(tmp_path)
+    from lightrag.utils import compute_mdhash_id, make_relation_chunk_key
+
+    assert names.entity_id("Redis") == compute_mdhash_id("Redis", prefix="ent-")
+    assert names.relation_id("b", "a") == compute_mdhash_id("ab", prefix="rel-")
+    assert names.relation_key("b", "a") == make_relation_chunk_key("a", "b")
+
+
+def test_texts_of_the_graph_are_short_and_do_not_change_with_what_is_said():
+    assert names.entity_text("Redis") == "Redis"
+    assert names.relation_text("b", "a", "uses") == names.relation_text("a", "b", "uses")
+    assert len(names.relation_text("a" * 200, "b" * 200, "uses")) == names.VECTOR_TEXT_LENGTH
+
+
+def test_scores_are_those_of_the_exact_vectors(store):
+    records = [make_record(f"n{number}", f"text {number} alpha beta {number * 7}") for number in range(50)]
+    store.put(records)
+    embedder = fake.FakeEmbedder()
+    exact = (
+        embedder.embed([r.chunks[0].text for r in records], role="document")
+        @ embedder.embed(["alpha text 21"], role="query")[0]
+    )
+    found = {hit.memory_id: hit.score for hit in store.search("alpha text 21", limit=50)}
+    assert np.allclose([found[r.memory.id] for r in records], exact, atol=0.01)

@@ -1,0 +1,164 @@
+"""The embedder: texts to token ids, spread over threads, to unit vectors."""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragmem.backends.minilm.blas import import_numpy
+from ragmem.backends.minilm.engines import Engine, open_engine
+from ragmem.backends.minilm.weights import WIDTH, WINDOW
+from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
+from ragmem.ports import Role
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+FOLDER = Path(__file__).parent
+MODEL_ID = "all-MiniLM-L6-v2-int8-1"
+"""Model, form of the weights, version of the file: one id, for the vectors of all engines go together."""
+
+MOST_THREADS = 4
+"""By default; more of them wait for memory, not for a core."""
+
+CACHED_QUERIES = 256
+"""Vectors of questions that are kept: 400 KB."""
+
+
+class MiniLmEmbedder:
+    """all-MiniLM-L6-v2 as shipped; satisfies ports.Embedder, safe to use from several threads.
+
+    Nothing is loaded before the first text. A text is read up to 256 tokens, [CLS] and [SEP] included, some
+    1,000 characters of English; the rest does not change its vector. Characters that are no text (NUL, lone
+    surrogates, controls) are skipped; an empty text has a vector like any other.
+    """
+
+    model_id = MODEL_ID
+    dimensions = WIDTH
+    window = WINDOW - 2
+    """Tokens of a text that are read, as `count_tokens` counts them."""
+
+    def __init__(self, *, engine: str = "auto", threads: int = 0, folder: Path = FOLDER) -> None:
+        """Choose an engine by name; 0 threads is one per core, at most 4. `folder` holds the weights."""
+        self._engine_name = engine
+        self._folder = folder
+        self._threads = threads or min(available_cores(), MOST_THREADS)
+        self._loading = threading.Lock()
+        self._engine: Engine | None = None
+        self._tokenizer: WordPiece | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._queries_lock = threading.Lock()
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs here: "numpy", "onnx" or "mlx"; loads it."""
+        return self._open_engine().id
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
+        """Return float32 (n, 384), rows of unit length, in the order of the texts; no texts give (0, 384).
+
+        The role changes nothing but this: vectors of questions are remembered. A text's vector does not
+        depend on its companions (numpy and mlx: to 1e-6; onnx: bit for bit). Raise BackendError when the
+        weights are missing or damaged, or the engine is not installed.
+        """
+        np = import_numpy()
+        if not texts:
+            return np.empty((0, WIDTH), np.float32)  # type: ignore[no-any-return]
+        if role == "query" and len(texts) == 1:
+            return self._embed_query(texts[0])
+        return self._embed(texts)
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of the whole text, without [CLS] and [SEP]; up to `window` are read."""
+        return len(self._open_tokenizer().pieces(text))
+
+    def close(self) -> None:
+        """Free the model and end the threads; the next text would load it again."""
+        with self._loading:
+            pool, self._pool, self._engine, self._tokenizer = self._pool, None, None, None
+        if pool is not None:
+            pool.shutdown()
+        with self._queries_lock:
+            self._queries.clear()
+
+    def _embed_query(self, text: str) -> "NDArray[np.float32]":
+        with self._queries_lock:
+            vector = self._queries.get(text)
+            if vector is not None:
+                self._queries.move_to_end(text)
+                return vector.copy()
+        vector = self._embed([text])
+        with self._queries_lock:
+            self._queries[text] = vector.copy()
+            if len(self._queries) > CACHED_QUERIES:
+                self._queries.popitem(last=False)
+        return vector
+
+    def _embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        engine, tokenizer = self._open_engine(), self._open_tokenizer()
+        np = import_numpy()
+        sequences = [tokenizer.encode(text, limit=WINDOW) for text in texts]
+        batches = batch(list(map(len, sequences)), tokens=engine.batch_tokens, least=self._threads)
+        vectors = np.empty((len(texts), WIDTH), np.float32)
+
+        def work(places: Sequence[int]) -> None:
+            vectors[places] = engine.forward([sequences[place] for place in places])
+
+        if self._threads == 1 or len(batches) == 1:
+            for places in batches:
+                work(places)
+        else:
+            for _ in self._open_pool().map(work, batches):
+                pass
+        return vectors  # type: ignore[no-any-return]
+
+    def _open_engine(self) -> Engine:
+        with self._loading:
+            if self._engine is None:
+                self._engine = open_engine(self._engine_name, self._folder)
+            return self._engine
+
+    def _open_tokenizer(self) -> WordPiece:
+        with self._loading:
+            if self._tokenizer is None:
+                self._tokenizer = WordPiece(read_vocabulary(self._folder / "vocab.txt"))
+            return self._tokenizer
+
+    def _open_pool(self) -> "ThreadPoolExecutor":
+        from concurrent.futures import ThreadPoolExecutor  # 9 ms, and a single question needs no pool
+
+        with self._loading:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="minilm")
+            return self._pool
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def batch(lengths: Sequence[int], *, tokens: int, least: int) -> list[list[int]]:
+    """Return the places of the sequences in batches, longest first, each of about `tokens` tokens.
+
+    Smaller where that gives every one of `least` threads some work. Longest first, so that no thread starts
+    on the largest batch when the others are done, and so that a batch's sequences have similar lengths.
+    """
+    target = min(tokens, -(-sum(lengths) // least))
+    batches: list[list[int]] = []
+    filled = target
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if filled >= target:
+            batches.append([])
+            filled = 0
+        batches[-1].append(place)
+        filled += lengths[place]
+    return batches

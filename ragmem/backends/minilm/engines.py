@@ -1,0 +1,116 @@
+"""Which engine runs the bundled model on this machine."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ragmem.errors import BackendError, ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ENGINES = ("auto", "numpy", "onnx", "mlx")
+INT8_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
+"""Without them x86 processors may saturate int8 products, and are no faster with them than with float32."""
+
+CPU_INFO = Path("/proc/cpuinfo")
+
+
+class Engine(Protocol):
+    """Turns token ids into vectors."""
+
+    @property
+    def id(self) -> str:
+        """Name of the engine; it is stored with the vectors."""
+        ...
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens that one call should get at least, where there are so many."""
+        ...
+
+    def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
+        """Return unit vectors (n, 384) of n >= 1 sequences; safe to call from several threads."""
+        ...
+
+
+def has_fast_int8(*, machine: str, cpu_info: str) -> bool:
+    """Tell whether int8 arithmetic is fast and exact, from the machine type and /proc/cpuinfo."""
+    if machine.lower() in {"arm64", "aarch64"}:
+        return True
+    return any(INT8_FLAGS & set(line.split()) for line in cpu_info.splitlines() if line.startswith("flags"))
+
+
+def candidates(*, system: str, machine: str, cpu_info: str, installed: frozenset[str]) -> tuple[str, ...]:
+    """Return the engines to try, best first; numpy is always the last.
+
+    `system` is sys.platform, `machine` is platform.machine(), `installed` is what of mlx and
+    onnxruntime can be imported.
+    """
+    order = []
+    if system == "darwin" and machine == "arm64" and "mlx" in installed:
+        order.append("mlx")
+    if "onnxruntime" in installed and has_fast_int8(machine=machine, cpu_info=cpu_info):
+        order.append("onnx")
+    return (*order, "numpy")
+
+
+def open_engine(name: str, folder: Path) -> Engine:
+    """Open an engine on the weights in `folder`.
+
+    "auto" takes the first candidate that loads. Raise BackendError when the weights are missing or damaged or
+    the named engine is not installed, ConfigError when there is no engine of that name.
+    """
+    if name != "auto":
+        return _open(name, folder)
+    *better, last = candidates(
+        system=sys.platform, machine=_machine(), cpu_info=_cpu_info(), installed=_installed()
+    )
+    for candidate in better:
+        try:
+            return _open(candidate, folder)
+        except BackendError:  # a broken optional library must not take the memory away
+            continue
+    return _open(last, folder)
+
+
+def _open(name: str, folder: Path) -> Engine:
+    weights = folder / "minilm.safetensors"
+    if name == "numpy":
+        from ragmem.backends.minilm.numpy_engine import NumpyEngine
+        from ragmem.backends.minilm.weights import Weights
+
+        return NumpyEngine(Weights(weights))
+    if name == "onnx":
+        from ragmem.backends.minilm.onnx_engine import OnnxEngine
+
+        return OnnxEngine(folder / "minilm.onnx")
+    if name == "mlx":
+        from ragmem.backends.mlx import MlxEngine
+
+        return MlxEngine(weights)
+    raise ConfigError(f'there is no engine "{name}"', hint=f"engine is one of {', '.join(ENGINES)}")
+
+
+def _machine() -> str:
+    if hasattr(os, "uname"):
+        return os.uname().machine
+    import platform  # Windows; elsewhere 3 ms that a question can do without
+
+    return platform.machine()
+
+
+def _cpu_info() -> str:
+    try:
+        # One processor's lines: they are the same for all, and on a large server the file takes its time.
+        return CPU_INFO.read_text(encoding="ascii", errors="replace").partition("\n\n")[0]
+    except OSError:  # not Linux
+        return ""
+
+
+def _installed() -> frozenset[str]:
+    return frozenset(name for name in ("mlx", "onnxruntime") if find_spec(name) is not None)

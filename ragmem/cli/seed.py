@@ -58,7 +58,13 @@ def seed(
 ) -> int:
     """Bring the memory up to date with the sources on disk."""
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        report = memory.seed(sources=source or (), dry_run=dry_run or check, rebuild=rebuild, progress=bar)
+        report = memory.seed(
+            sources=source or (),
+            dry_run=dry_run or check,
+            explain=dry_run,
+            rebuild=rebuild,
+            progress=bar,
+        )
         bar.close()
         for tally in report.tallies:
             if not tally.files and not quiet and (source or not as_json):

@@ -112,6 +112,7 @@ def seed(
     home: Path,
     sources: Sequence[str],
     dry_run: bool,
+    explain: bool,
     rebuild: bool,
     now: datetime,
     progress: Progress,
@@ -120,8 +121,9 @@ def seed(
 
     Each batch is one transaction, so that a run which is killed goes on where it was; a file counts as seen
     only together with its memories. A file that cannot be read is named in the report and never ends the run.
-    With `dry_run` nothing is written and the report tells what would be; with `rebuild` all files are read
-    again and all vectors and graph made anew. Raises NotFoundError for an unknown source name.
+    With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read, so
+    that the report tells of unchanged ones too; with `rebuild` they are read and all vectors and the graph are
+    made anew. Raises NotFoundError for an unknown source name.
     """
     specs = chosen_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
@@ -144,7 +146,7 @@ def seed(
                 settings=settings,
                 home=home,
                 projects=projects,
-                fresh=rebuild,
+                fresh=rebuild or explain,
                 exists=exists,
                 now=now,
                 progress=progress,

@@ -1,0 +1,430 @@
+"""Measure what a question finds by full text, by vectors, and by what `ragmem query` makes of both.
+
+A set is a folder with docs.jsonl and queries.jsonl. Each document becomes a memory, each question is asked of
+the memories of its scope (or of its haystack); what is measured is the code that `ragmem query` runs.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import common
+from retrieval_sets import DEPTH, METRICS, Query, RetrievalSet, means, metrics_of
+from vector_cache import CachedModels, VectorCache
+
+from ragmem import backends
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.fulltext import search as search_text
+from ragmem.domain.model import Record, State
+from ragmem.memory import Ragmem
+from ragmem.ports import Embedder, Models, Store
+from ragmem.services.index import BATCH, index, record_of
+from ragmem.services.judge import judge
+from ragmem.services.query import Policy, Question, ask
+
+QUICK_SETS = ("coding_life", "devbench", "locomo_session")
+QUICK_QUERIES = 200
+POOLED = ("lme_session",)
+"""Sets with a haystack for each question that are asked of all documents as well."""
+
+EMBEDDED = 25
+"""Questions of a set whose embedding is timed; all others come from the cache."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one system found: per question the documents, best first, and the seconds it took."""
+
+    ranked: dict[str, list[str]] = field(default_factory=dict)
+    hidden: int = 0
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """`ragmem query` under one policy, under its own name."""
+
+    name: str
+    policy: Policy
+
+
+def build(
+    home: Path, chosen: RetrievalSet, memory: Ragmem, models: Models, *, graph: bool
+) -> tuple[Catalog, Store, dict[str, str], int]:
+    """Return catalog and store with the set's documents, memory id -> document id, and how many chunks."""
+    memory.prepare()
+    settings = memory.settings
+    catalog = memory.catalog
+    store = backends.open_store(
+        settings.store.backend, settings.store.options, models, database=catalog.database
+    )
+    documents: dict[str, str] = {}
+    chunks = 0
+    for start in range(0, len(chosen.drafts), BATCH):
+        judged = [
+            judge(draft, now=chosen.latest, sizes=settings.chunking, rule="off")
+            for draft in chosen.drafts[start : start + BATCH]
+        ]
+        documents |= {item.memory.id: item.memory.uri for item in judged}
+        chunks += sum(len(item.chunks) for item in judged)
+        catalog.memories.accept([(item.memory, item.chunks) for item in judged])
+        if graph:
+            index(catalog, store, [record_of(item.memory, item.chunks) for item in judged])
+        else:
+            index(catalog, store, [Record(item.memory, item.chunks) for item in judged])
+    _tag_haystacks(catalog, chosen, documents)
+    assert store.memory_ids() == catalog.memories.ids(states=[State.INDEXED]) == set(documents), home
+    return catalog, store, documents, chunks
+
+
+def _tag_haystacks(catalog: Catalog, chosen: RetrievalSet, documents: Mapping[str, str]) -> None:
+    """Give each memory its haystacks as tags, in its row only: in the full text they would be searched."""
+    tags: dict[str, list[str]] = {}
+    for query in chosen.queries:
+        for document in query.haystack or ():
+            tags.setdefault(document, []).append(query.id)
+    with catalog.database.write() as connection:
+        connection.executemany(
+            "UPDATE memories SET tags = ? WHERE id = ?",
+            [(json.dumps(tags[uri]), key) for key, uri in documents.items() if uri in tags],
+        )
+
+
+def run_set(
+    chosen: RetrievalSet,
+    variants: Sequence[Variant],
+    catalog: Catalog,
+    store: Store,
+    documents: Mapping[str, str],
+    *,
+    pool: bool,
+) -> dict[str, Outcome]:
+    """Ask every question of every system, the systems taking turns at being first."""
+    names = ["bm25", "vectors", *(variant.name for variant in variants)]
+    outcomes = {name: Outcome() for name in names}
+    depth = variants[0].policy.candidates
+    for number, query in enumerate(chosen.queries):
+        haystack = None if pool else query.haystack
+        question = Question(
+            query.text, projects=(query.scope,), limit=DEPTH, tags=() if haystack is None else (query.id,)
+        )
+        reach = depth if haystack is None else depth * 10
+
+        def memories(hits: Iterable[Any], allowed: frozenset[str] | None = haystack) -> list[str]:
+            found = dict.fromkeys(documents[hit.memory_id] for hit in hits)
+            return [name for name in found if allowed is None or name in allowed][:DEPTH]
+
+        def full_text(question: Question = question, reach: int = reach) -> tuple[list[str], list[str]]:
+            hits = search_text(catalog.database, question.text, limit=reach, projects=question.projects).hits
+            return memories(hits), []
+
+        def vectors(question: Question = question, reach: int = reach) -> tuple[list[str], list[str]]:
+            return memories(store.search(question.text, limit=reach, projects=question.projects)), []
+
+        systems: dict[str, Callable[[], tuple[list[str], list[str]]]] = {
+            "bm25": full_text,
+            "vectors": vectors,
+        }
+        for variant in variants:
+
+            def answer(
+                policy: Policy = variant.policy, question: Question = question, at: datetime = query.at
+            ) -> tuple[list[str], list[str]]:
+                matches = ask(catalog, lambda: store, question, policy=policy, now=at).matches
+                behind = [documents[key] for match in matches for key in match.duplicates]
+                return [documents[match.memory.id] for match in matches], behind
+
+            systems[variant.name] = answer
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
+            started = time.perf_counter()
+            found, behind = systems[name]()
+            outcome = outcomes[name]
+            outcome.seconds.append(time.perf_counter() - started)
+            outcome.ranked[query.id] = found
+            outcome.hidden += len(query.gold & set(behind))
+    return outcomes
+
+
+def summary(chosen: RetrievalSet, outcome: Outcome) -> dict[str, Any]:
+    """Return the means over the questions with gold, by category too, and what became of the others."""
+    scored = {
+        query.id: metrics_of(outcome.ranked[query.id], query.gold) for query in chosen.queries if query.gold
+    }
+    categories: dict[str, list[dict[str, float]]] = {}
+    for query in chosen.queries:
+        if query.gold:
+            categories.setdefault(query.category, []).append(scored[query.id])
+    without = [outcome.ranked[query.id] for query in chosen.queries if not query.gold]
+    return {
+        **means(list(scored.values())),
+        "categories": {name: means(rows) | {"n": len(rows)} for name, rows in sorted(categories.items())},
+        "abstained": {
+            "without_gold": sum(not found for found in without) / len(without) if without else math.nan,
+            "with_gold": sum(not outcome.ranked[key] for key in scored) / max(1, len(scored)),
+        },
+        "gold_behind_duplicates": outcome.hidden,
+        "seconds": common.spread(outcome.seconds),
+        "per_query": {
+            key: [round(row["recall@5"], 4), round(row["ndcg@10"], 4)] for key, row in scored.items()
+        },
+    }
+
+
+def grid(policy: Policy, settings: Sequence[str]) -> list[Variant]:
+    """Return the configured policy and one variant for each combination of the values given as key=a,b,c."""
+    variants = [Variant("default", policy)]
+    choices: list[list[tuple[str, str]]] = []
+    for setting in settings:
+        key, separator, values = setting.partition("=")
+        if not separator:
+            raise SystemExit(f'--set takes key=value, not "{setting}"')
+        choices.append([(key.strip(), value.strip()) for value in values.split(",")])
+    for combination in itertools.product(*choices) if choices else ():
+        changed = policy
+        for key, value in combination:
+            changed = _changed(changed, key, value)
+        variants.append(Variant(" ".join(f"{key}={value}" for key, value in combination), changed))
+    return variants
+
+
+def _changed(policy: Any, key: str, value: str) -> Any:
+    name, _, rest = key.partition(".")
+    known = {item.name for item in fields(policy)}
+    if name not in known:
+        raise SystemExit(f'there is no "{name}" to set; there are: {", ".join(sorted(known))}')
+    before = getattr(policy, name)
+    if rest:
+        return replace(policy, **{name: _changed(before, rest, value)})
+    if isinstance(before, bool):
+        return replace(policy, **{name: value.lower() in {"1", "true", "yes", "on"}})
+    return replace(policy, **{name: type(before)(value)})
+
+
+def question_seconds(embedder: Embedder, queries: Sequence[Query]) -> dict[str, float]:
+    """Return what embedding a question takes without any cache."""
+    chosen = random.Random(1).sample(list(queries), min(EMBEDDED, len(queries)))
+    taken = []
+    for query in chosen:
+        started = time.perf_counter()
+        # A blank more, so that no cache of the embedder knows the text.
+        embedder.embed([f" {query.text}"], role="query")
+        taken.append(time.perf_counter() - started)
+    return common.spread(taken)
+
+
+def measure(
+    chosen: RetrievalSet, options: argparse.Namespace, memory_models: Models, cache: VectorCache
+) -> dict[str, dict[str, Any]]:
+    """Return the figures of one set, under its name and (for some) its name with "(pool)"."""
+    results: dict[str, dict[str, Any]] = {}
+    with (
+        common.temporary_folder("retrieval") as home,
+        Ragmem.open(environ=common.environment(home), home=home, cwd=home) as memory,
+    ):
+        variants = grid(memory.policy(), options.set or ())
+        started = time.perf_counter()
+        models = CachedModels(memory_models, cache)
+        catalog, store, documents, chunks = build(home, chosen, memory, models, graph=options.graph)
+        built = time.perf_counter() - started
+        common.tell(f"{chosen.name}: {len(documents):,} documents, {chunks:,} chunks, built in {built:.1f} s")
+        embedding = question_seconds(memory_models.embedder, chosen.queries)
+        cache.embed([query.text for query in chosen.queries], role="query")
+        own = any(query.haystack for query in chosen.queries)
+        ways = [(chosen.name, False)]
+        if own and chosen.name in POOLED:
+            ways.append((f"{chosen.name} (pool)", True))
+        for name, pool in ways:
+            outcomes = run_set(chosen, variants, catalog, store, documents, pool=pool)
+            results[name] = {
+                "documents": len(documents),
+                "chunks": chunks,
+                "undated": chosen.undated,
+                "questions": len(chosen.queries),
+                "with_gold": sum(bool(query.gold) for query in chosen.queries),
+                "build_seconds": built,
+                "embed_question_seconds": embedding,
+                "systems": {key: summary(chosen, outcome) for key, outcome in outcomes.items()},
+            }
+            if options.details:
+                _write_details(options.details, name, chosen, outcomes)
+            best = ", ".join(f"{key} {row['recall@5']:.3f}" for key, row in results[name]["systems"].items())
+            common.tell(f"{name}: recall@5 {best}")
+        store.close()
+    return results
+
+
+def _write_details(path: Path, name: str, chosen: RetrievalSet, outcomes: Mapping[str, Outcome]) -> None:
+    with path.open("a", encoding="utf-8") as lines:
+        for query in chosen.queries:
+            row = {
+                "set": name,
+                "id": query.id,
+                "category": query.category,
+                "query": query.text,
+                "gold": sorted(query.gold),
+                "found": {key: outcome.ranked[query.id] for key, outcome in outcomes.items()},
+            }
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def compare(one: Path, other: Path) -> None:
+    """Print what changed from one run to another, question by question where both asked the same."""
+    before, after = (json.loads(path.read_text(encoding="utf-8"))["sets"] for path in (one, other))
+    rows = []
+    for name in before:
+        systems = before[name]["systems"]
+        for system in systems:
+            if system not in after.get(name, {}).get("systems", {}):
+                continue
+            old, new = systems[system], after[name]["systems"][system]
+            common_keys = old["per_query"].keys() & new["per_query"].keys()
+            cells = [f"{name} / {system}", f"{len(common_keys)}"]
+            for place, metric in enumerate(("recall@5", "ndcg@10")):
+                changes = [new["per_query"][key][place] - old["per_query"][key][place] for key in common_keys]
+                mean = statistics.fmean(changes) if changes else math.nan
+                error = statistics.stdev(changes) / math.sqrt(len(changes)) if len(changes) > 1 else 0.0
+                sure = " *" if error and abs(mean) > 2 * error else ""
+                cells += [f"{old[metric]:.3f}", f"{new[metric]:.3f}", f"{mean:+.3f} ± {error:.3f}{sure}"]
+            rows.append(cells)
+    print("paired by question; * = beyond two standard errors")
+    print()
+    headers = ["set / system", "questions", "recall@5", "then", "change", "NDCG@10", "then", "change"]
+    print(common.table(headers, rows))
+
+
+def main() -> None:
+    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval")
+    parser.add_argument("--sets", help="only these, separated by commas")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "ragmem-vectors",
+        metavar="DIR",
+        help="where vectors are kept between runs",
+    )
+    parser.add_argument(
+        "--graph",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="extract entities and relations too; slow, and full text and vectors do not use them",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="KEY=VALUE[,VALUE]",
+        help="a further system with this field of the policy changed; several are combined",
+    )
+    parser.add_argument("--details", type=Path, metavar="FILE", help="append what each question found")
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        type=Path,
+        metavar=("A.json", "B.json"),
+        help="print the differences of two runs",
+    )
+    options = parser.parse_args()
+    if options.compare:
+        compare(*options.compare)
+        return
+    folders = sorted(path.parent for path in options.data.glob("*/queries.jsonl"))
+    folders = [folder for folder in folders if (folder / "docs.jsonl").is_file()]
+    wanted = options.sets.split(",") if options.sets else QUICK_SETS if options.quick else None
+    if wanted is not None:
+        unknown = set(wanted) - {folder.name for folder in folders}
+        if options.sets and unknown:
+            raise SystemExit(f"there is no set {', '.join(sorted(unknown))} in {options.data}")
+        folders = [folder for folder in folders if folder.name in wanted]
+    if not folders:
+        raise SystemExit(f"there is no set in {options.data}")
+    about = common.machine()
+    started = time.perf_counter()
+    sets: dict[str, dict[str, Any]] = {}
+    with common.temporary_folder("models") as place:
+        memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
+        cache = VectorCache(options.cache, memory.models.embedder)
+        for folder in folders:
+            chosen = RetrievalSet.read(folder)
+            if options.quick:
+                chosen = replace(chosen, queries=chosen.queries[:QUICK_QUERIES])
+            sets |= measure(chosen, options, memory.models, cache)
+        model = memory.models.embedder.model_id
+        cache.close()
+        memory.close()
+    document = {
+        "benchmark": "retrieval",
+        "machine": about,
+        "model": model,
+        "graph": options.graph,
+        "seconds": time.perf_counter() - started,
+        "sets": sets,
+    }
+    _print_categories(sets)
+    headers, rows = _table(sets)
+    notes = [
+        f"model {model}; {'with' if options.graph else 'without'} entities and relations",
+        (
+            "the milliseconds are those of a search in a warm process; embedding the question comes on top, "
+            f"median {common.milliseconds(_embedding(sets))} ms"
+        ),
+    ]
+    common.report("retrieval", document, headers, rows, options=options, notes=notes)
+
+
+def _embedding(sets: Mapping[str, Mapping[str, Any]]) -> float:
+    return statistics.median(row["embed_question_seconds"]["median"] for row in sets.values())
+
+
+def _print_categories(sets: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, row in sets.items():
+        systems = row["systems"]
+        categories = systems["default"]["categories"]
+        if len(categories) < 2:
+            continue
+        print(f"\n{name}, recall@5 by category")
+        rows = [
+            [
+                category or "-",
+                str(figures["n"]),
+                *(f"{system['categories'][category]['recall@5']:.3f}" for system in systems.values()),
+            ]
+            for category, figures in categories.items()
+        ]
+        print(common.table(["category", "questions", *systems], rows))
+
+
+def _table(sets: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    headers = ["set", "system", "questions", "recall@5", "@10", "any@5", "all@5", "NDCG@10", "MRR"]
+    headers += ["silent, no gold", "silent, gold", "ms p50", "ms p95"]
+    rows = []
+    for name, row in sets.items():
+        for system, figures in row["systems"].items():
+            silent = figures["abstained"]
+            nothing = silent["without_gold"]
+            rows.append(
+                [
+                    name,
+                    system,
+                    str(row["with_gold"]),
+                    *(f"{figures[metric]:.3f}" for metric in METRICS),
+                    "-" if math.isnan(nothing) else f"{nothing:.2f}",
+                    f"{silent['with_gold']:.2f}",
+                    common.milliseconds(figures["seconds"]["median"]),
+                    common.milliseconds(figures["seconds"]["p95"]),
+                ]
+            )
+    return headers, rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+# shellcheck shell=bash disable=SC1003
+# Completion of ragmem in bash. Written by scripts/generate.py: do not edit.
+
+_ragmem_split() {
+    local line=${COMP_LINE:0:COMP_POINT} letter open='' begun='' word='' i
+    words=() start=0
+    for ((i = 0; i < ${#line}; i++)); do
+        letter=${line:i:1}
+        if [[ $letter == '\' && $open != "'" ]]; then
+            ((i++))
+            word+=${line:i:1} begun=1
+        elif [[ -n $open ]]; then
+            if [[ $letter == "$open" ]]; then open='' start=${#word}; else word+=$letter; fi
+        elif [[ $letter == [\"\'] ]]; then
+            open=$letter begun=1 start=${#word}
+        elif [[ $letter == [[:space:]] ]]; then
+            [[ -n $begun ]] && words+=("$word")
+            word='' begun='' start=0
+        else
+            word+=$letter begun=1
+            [[ $COMP_WORDBREAKS == *"$letter"* ]] && start=${#word}
+        fi
+    done
+    cur=$word quote=$open
+}
+
+_ragmem_offer() {
+    local text=$lead$1 apostrophe="'\\''"
+    text=${text:start}
+    case $quote in
+        '"')
+            text=${text//'\'/'\\'}
+            text=${text//'"'/'\"'}
+            text=${text//'$'/'\$'}
+            text=${text//'`'/'\`'}
+            ;;
+        "'") text=${text//"'"/"$apostrophe"} ;;
+        *) [[ -n $text ]] && printf -v text '%q' "$text" ;;
+    esac
+    COMPREPLY+=("$text")
+}
+
+_ragmem_words() {
+    local word
+    for word in "$@"; do
+        [[ $word == "$cur"* ]] && _ragmem_offer "$word"
+    done
+}
+
+_ragmem_known() {
+    local value
+    while IFS=$'\t' read -r value _; do
+        _ragmem_offer "$value"
+    done < <(ragmem __complete "$1" "$cur" 2>/dev/null)
+}
+
+_ragmem_files() {
+    local file
+    # Readline's own completion of files is better; bash 3.2 cannot be asked for it here.
+    compopt -o default 2>/dev/null && return
+    while IFS= read -r file; do
+        _ragmem_offer "$file"
+    done < <(compgen -f -- "$cur")
+}
+
+_ragmem_is_command() {
+    case "$1:$2" in
+        ":seed"|":ingest"|":query"|":gc"|":inspect"|":serve") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:log") : ;;
+        *) return 1 ;;
+    esac
+}
+
+_ragmem_options() {
+    case "$1" in
+        "") _ragmem_words --version -h --help ;;
+        "seed") _ragmem_words -s --source --dry-run --check --rebuild --json -q --quiet --sources -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --dry-run --json -q --quiet -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode --explain --json --jsonl --ids --context --max-chars -q --quiet --sources -h --help ;;
+        "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "inspect") _ragmem_words --json -h --help ;;
+        "inspect stats") _ragmem_words --json -h --help ;;
+        "inspect sources") _ragmem_words --json --sources -h --help ;;
+        "inspect memory") _ragmem_words --json -h --help ;;
+        "inspect entity") _ragmem_words -n --limit --json -h --help ;;
+        "inspect graph") _ragmem_words -n --limit --json -h --help ;;
+        "inspect config") _ragmem_words --json --sources -h --help ;;
+        "inspect log") _ragmem_words -n --limit --json -h --help ;;
+        "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
+    esac
+}
+
+# Sets what completes the value of an option; an option without value sets nothing.
+_ragmem_value() {
+    case "$1:$2" in
+        "seed:-s"|"seed:--source") action='_ragmem_known source' ;;
+        "seed:--sources") action=_ragmem_files ;;
+        "ingest:-k"|"ingest:--kind") action='_ragmem_words preference architecture error research general' ;;
+        "ingest:-t"|"ingest:--tag") action='_ragmem_known tag' ;;
+        "ingest:-p"|"ingest:--project") action='_ragmem_known project' ;;
+        "ingest:--spec") action=: ;;
+        "ingest:--at") action=: ;;
+        "ingest:--title") action=: ;;
+        "query:-n"|"query:--limit") action=: ;;
+        "query:-k"|"query:--kind") action='_ragmem_words preference architecture error research general' ;;
+        "query:-s"|"query:--source") action='_ragmem_known source' ;;
+        "query:-p"|"query:--project") action='_ragmem_known project' ;;
+        "query:--spec") action=: ;;
+        "query:-t"|"query:--tag") action='_ragmem_known tag' ;;
+        "query:--since") action=: ;;
+        "query:-m"|"query:--mode") action='_ragmem_words local global hybrid naive mix' ;;
+        "query:--max-chars") action=: ;;
+        "query:--sources") action=_ragmem_files ;;
+        "gc:--run") action='_ragmem_known run' ;;
+        "gc:--sources") action=_ragmem_files ;;
+        "inspect sources:--sources") action=_ragmem_files ;;
+        "inspect entity:-n"|"inspect entity:--limit") action=: ;;
+        "inspect graph:-n"|"inspect graph:--limit") action=: ;;
+        "inspect config:--sources") action=_ragmem_files ;;
+        "inspect log:-n"|"inspect log:--limit") action=: ;;
+        "serve:--host") action=: ;;
+        "serve:--port") action=: ;;
+    esac
+}
+
+# Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
+_ragmem_argument() {
+    case "$1:$2" in
+        ":0") _ragmem_words seed ingest query gc inspect serve ;;
+        "ingest:"*) action=_ragmem_files ;;
+        "inspect:0") _ragmem_words stats sources memory entity graph config log ;;
+        "inspect memory:0") action='_ragmem_known memory' ;;
+        "inspect entity:0") action='_ragmem_known entity' ;;
+    esac
+}
+
+_ragmem() {
+    local cur='' quote='' start=0 lead='' words at='' count=0 action='' plain='' word
+    COMPREPLY=()
+    _ragmem_split
+    for word in "${words[@]:1}"; do
+        if [[ -n $action ]]; then
+            action=''
+        elif [[ -z $plain && $word == -- ]]; then
+            plain=1
+        elif [[ -z $plain && $word == -* ]]; then
+            _ragmem_value "$at" "$word"
+        elif ((count == 0)) && _ragmem_is_command "$at" "$word"; then
+            at=${at:+$at }$word
+        else
+            ((count++))
+        fi
+    done
+    if [[ -z $action && -z $plain && $cur == -* ]]; then
+        if [[ $cur == --*=* ]]; then
+            lead=${cur%%=*}=
+            _ragmem_value "$at" "${lead%=}"
+            cur=${cur#*=}
+        else
+            _ragmem_options "$at"
+            return
+        fi
+    fi
+    [[ -n $action || -n $lead ]] || _ragmem_argument "$at" "$count"
+    $action
+}
+
+complete -o nosort -F _ragmem ragmem 2>/dev/null || complete -F _ragmem ragmem

@@ -1,0 +1,48 @@
+"""Write completions/, docs/cli.md and docs/ragmem.1 from the command tree; `--check` compares only."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from generating.bash import bash_completion
+from generating.fish import fish_completion
+from generating.manual import manual_page
+from generating.reference import reference
+from generating.tree import read_tree
+from generating.zsh import zsh_completion
+
+ROOT = Path(__file__).resolve().parents[1]
+
+WRITERS = {
+    "completions/ragmem.bash": bash_completion,
+    "completions/_ragmem": zsh_completion,
+    "completions/ragmem.fish": fish_completion,
+    "docs/cli.md": reference,
+    "docs/ragmem.1": manual_page,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the files that differ from what the command tree says; with `--check`, name them and return 1."""
+    if list(arguments) not in ([], ["--check"]):
+        print("usage: generate.py [--check]", file=sys.stderr)
+        return 2
+    tree = read_tree()
+    stale = {name: text for name, write in WRITERS.items() if (text := write(tree)) != _on_disk(name)}
+    if arguments:
+        for name in stale:
+            print(f"{name} is stale: run `make completions`", file=sys.stderr)
+        return 1 if stale else 0
+    for name, text in stale.items():
+        (ROOT / name).write_text(text, encoding="utf-8")
+        print(name)
+    return 0
+
+
+def _on_disk(name: str) -> str:
+    path = ROOT / name
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Writers of what is made from the command tree."""

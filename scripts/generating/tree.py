@@ -1,0 +1,182 @@
+"""The command tree as plain values, read once from the command line itself."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ragmem import errors
+from ragmem.cli.app import COMMANDS, EPILOG, HELP, build, load_command
+
+PROGRAM = "ragmem"
+
+# Parameters whose values the memory knows: the name of the parameter -> the KIND of `ragmem __complete`.
+KNOWN = {
+    "source": "source",
+    "project": "project",
+    "tag": "tag",
+    "run": "run",
+    "identifier": "memory",
+    "name": "entity",
+}
+# Arguments that are paths without being declared as such, because `-` is one of their values.
+PATHS = {"paths"}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a parameter takes: one of `words`, something the memory knows (`known`), a file or free text."""
+
+    form: Literal["words", "known", "file", "text"]
+    shown: str
+    words: tuple[str, ...] = ()
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option with its names, the short one first; a flag has no value."""
+
+    names: tuple[str, ...]
+    help: str
+    value: Value | None = None
+    repeatable: bool = False
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A positional argument."""
+
+    help: str
+    value: Value
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command or a group of commands; the path of the program itself is empty."""
+
+    path: tuple[str, ...]
+    summary: str
+    description: str
+    options: tuple[Option, ...]
+    arguments: tuple[Argument, ...]
+    commands: tuple["Command", ...]
+    examples: tuple[str, ...]
+    exit_codes: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The last word of the path."""
+        return self.path[-1] if self.path else PROGRAM
+
+    @property
+    def usage(self) -> str:
+        """The synopsis, in one line."""
+        words = [PROGRAM, *self.path, "[OPTIONS]"]
+        words += [item.value.shown + ("..." if item.repeatable else "") for item in self.arguments]
+        if self.commands:
+            # `ragmem inspect` alone means something; `ragmem` alone shows help.
+            words.append("[COMMAND]" if self.path else "COMMAND")
+        return " ".join(words)
+
+    def walk(self) -> Iterator["Command"]:
+        """Yield this command, then all below it."""
+        yield self
+        for command in self.commands:
+            yield from command.walk()
+
+
+def read_tree() -> Command:
+    """Return the program with all its commands; imports every module of the command line."""
+    commands = tuple(_command(load_command(name), (name,)) for name in COMMANDS)
+    return Command(
+        path=(),
+        summary=HELP.splitlines()[0].rstrip("."),
+        description=_joined(HELP.partition("\n\n")[2]),
+        options=(*_options(build()), HELP_OPTION),
+        arguments=(),
+        commands=commands,
+        examples=(),
+        exit_codes=_codes(EPILOG, ()),
+    )
+
+
+def exit_codes() -> Iterator[tuple[str, str]]:
+    """Yield the exit codes of the table that the module of the errors opens with."""
+    for line in (errors.__doc__ or "").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and cells[0].isdecimal():
+            yield cells[0], cells[1]
+
+
+HELP_OPTION = Option(("-h", "--help"), "Show the help and exit.")
+
+
+def _command(command: Any, path: tuple[str, ...]) -> Command:
+    below = getattr(command, "commands", {})
+    epilog = command.epilog or ""
+    summary, _, description = command.help.partition("\n\n")
+    return Command(
+        path=path,
+        summary=_joined(summary),
+        description=_joined(description),
+        options=(*_options(command), HELP_OPTION),
+        arguments=tuple(_arguments(command)),
+        commands=tuple(_command(item, (*path, name)) for name, item in below.items()),
+        examples=tuple(_list(epilog, "Examples", path)),
+        exit_codes=_codes(epilog, path),
+    )
+
+
+def _options(command: Any) -> Iterator[Option]:
+    for item in command.params:
+        if item.param_type_name != "option" or item.hidden:
+            continue
+        value = None if item.is_flag else _value(item)
+        default = "" if value is None or item.default in (None, "", ()) else str(item.default)
+        yield Option(
+            names=tuple(sorted((*item.opts, *item.secondary_opts), key=len)),
+            help=_joined(item.help or ""),
+            value=value,
+            repeatable=bool(item.multiple),
+            default=default,
+        )
+
+
+def _arguments(command: Any) -> Iterator[Argument]:
+    for item in command.params:
+        if item.param_type_name == "argument":
+            yield Argument(help=_joined(item.help or ""), value=_value(item), repeatable=item.nargs == -1)
+
+
+def _value(item: Any) -> Value:
+    shown = (item.metavar or item.name.upper()).removesuffix("...")
+    choices = tuple(str(choice) for choice in getattr(item.type, "choices", None) or ())
+    if choices:
+        return Value("words", "|".join(choices), words=choices)
+    if item.type.name in {"file", "path", "directory"} or item.name in PATHS:
+        return Value("file", shown)
+    if item.name in KNOWN:
+        return Value("known", shown, known=KNOWN[item.name])
+    return Value("text", "N" if item.type.name.startswith("int") else shown)
+
+
+def _list(epilog: str, title: str, path: tuple[str, ...]) -> list[str]:
+    """Return the lines under a title of an epilog; the commands below a group share the group's."""
+    if not epilog and len(path) > 1:
+        return []
+    paragraphs = [part.strip().splitlines() for part in epilog.replace("\b", "").split("\n\n")]
+    for first, *lines in filter(None, paragraphs):
+        if first == f"{title}:" and lines:
+            return [line.strip() for line in lines]
+    raise ValueError(f'ragmem {" ".join(path)}: the epilog has no paragraph "{title}:" with one entry a line')
+
+
+def _codes(epilog: str, path: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    cut = (line.partition(" ") for line in _list(epilog, "Exit codes", path))
+    return tuple((code, meaning.strip()) for code, _, meaning in cut)
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())

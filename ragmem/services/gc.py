@@ -158,18 +158,17 @@ def apply(
         run = digest("gc", now.isoformat(), *removing)[:8]
         rules = {item.id: item.rule for item in decided.items}
         memories = catalog.memories.get(removing)
-        paths = {(memory.source, memory.uri.partition("#")[0]) for memory in memories.values()}
-        missing = {identifier for identifier in removing if rules[identifier] == "missing"}
         forgotten = {
-            (memory.source, memory.uri.partition("#")[0])
+            (memory.source, place)
             for memory in memories.values()
-            if memory.id in missing
+            if rules[memory.id] == "missing"
+            for place in (memory.uri, memory.uri.rpartition("#")[0])
         }
 
         def keep() -> None:
             catalog.trash.put(run, [(memory, rules[memory.id]) for memory in memories.values()], now=now)
             # A file that comes back must be read again; a duplicate's file stays known, or it would return.
-            catalog.files.forget(forgotten & paths)
+            catalog.files.forget(forgotten)
             catalog.log.write("gc", {"run": run, "removed": len(memories)}, now=now)
 
         forget(catalog, store, list(memories), finish=keep)

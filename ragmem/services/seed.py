@@ -191,7 +191,10 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
         files = {str(path) for path in find_files(spec, home=home, settings=settings).files}
         entries: dict[str, set[str] | None] = {}
         for identifier, uri in held:
-            path, separator, _ = uri.partition("#")
+            if uri in files:
+                continue
+            # An entry of a file: path#key. A path may hold a "#" of its own, a key never does.
+            path, separator, _ = uri.rpartition("#")
             if path not in files:
                 missing.add(identifier)
             elif separator:

@@ -1,0 +1,194 @@
+"""gc: a plan that can be read, refused, applied and undone."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragmem.domain.model import Draft, Scope, State
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.memory import Ragmem, now
+from ragmem.services import gc
+
+TEXT = "Readers waited because of a lock, an error in the config. The fix was number "
+
+
+def note(number: int, *, text: str = "", project: str = "user") -> Draft:
+    return Draft("ingest", f"/n/{number}", text or f"{TEXT}{number}", f"note {number}", scope=Scope(project))
+
+
+def test_an_orderly_store_needs_nothing(memory):
+    memory.ingest([note(1), note(2)])
+    assert memory.plan_gc().empty
+
+
+def test_the_plan_changes_nothing(memory):
+    memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
+    assert [item.rule for item in memory.plan_gc().items] == ["duplicate"]
+    assert len(memory.catalog.memories.ids()) == 2
+
+
+def test_of_exact_duplicates_the_oldest_stays(memory):
+    (first,) = memory.ingest([note(1, text=f"{TEXT}x")])
+    memory.ingest([note(2, text=f"{TEXT}x"), note(3, text=f"{TEXT}   x")])
+    outcome = memory.apply_gc(memory.plan_gc())
+    assert outcome.removed == 2
+    assert memory.catalog.memories.ids() == memory.store.memory_ids() == {first.id}
+
+
+def test_a_protected_duplicate_stays(memory):
+    text = "Decision: we decided to use WAL mode, because readers must not wait for writers."
+    memory.ingest([note(1, text=text), note(2, text=text)])
+    assert [(item.action, item.rule) for item in memory.plan_gc().items] == [("keep", "protected")]
+    assert memory.plan_gc().empty
+
+
+def test_the_same_text_in_two_projects_is_no_duplicate(memory):
+    memory.ingest([note(1, text=f"{TEXT}x", project="one"), note(1, text=f"{TEXT}x", project="two")])
+    assert memory.plan_gc().empty
+
+
+def test_undo_brings_back_the_same_memories(memory):
+    memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
+    before = {m.id: m for m in memory.catalog.memories.each()}
+    memory.apply_gc(memory.plan_gc())
+    _, restored = memory.undo_gc()
+    after = {m.id: m for m in memory.catalog.memories.each()}
+    assert restored == 1
+    assert after == before
+    assert memory.store.memory_ids() == set(before)
+
+
+def test_undo_without_a_run_says_so(memory):
+    memory.ingest([note(1)])
+    with pytest.raises(NotFoundError, match="no gc run"):
+        memory.undo_gc()
+
+
+def test_a_run_that_does_not_exist_is_named_with_those_that_do(memory):
+    memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
+    outcome = memory.apply_gc(memory.plan_gc())
+    with pytest.raises(NotFoundError, match='"nope"') as caught:
+        memory.undo_gc("nope")
+    assert outcome.run in caught.value.hint
+
+
+def test_a_vanished_file_is_only_missing_when_asked(memory, notes: Path):
+    memory.seed()
+    (notes / "bug.md").unlink()
+    assert memory.plan_gc().empty
+    assert [item.rule for item in memory.plan_gc(missing=True).items] == ["missing"]
+
+
+def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
+    memory.seed()
+    ids = memory.catalog.memories.ids()
+    content = (notes / "bug.md").read_text()
+    (notes / "bug.md").unlink()
+    memory.apply_gc(memory.plan_gc(missing=True))
+    assert len(memory.catalog.memories.ids()) == len(ids) - 1
+    (notes / "bug.md").write_text(content)
+    assert memory.seed().tallies[0].new == 1
+    assert memory.catalog.memories.ids() == ids
+
+
+def test_an_entry_that_left_its_file_is_missing_and_its_neighbours_are_not(tmp_path, notes: Path):
+    lines = [
+        f'{{"timestamp": "2026-05-0{n}", "task_description": "task {n}: fix the error of the config",'
+        f' "reflection_q1": "because of a pattern"}}\n'
+        for n in (1, 2, 3)
+    ]
+    (notes / "log#1.jsonl").write_text("".join(lines))
+    sources = tmp_path / "sources.toml"
+    sources.write_text('[sources.log]\nglob = "~/notes/*.jsonl"\nreader = "reflections"\n')
+    environ = {
+        "RAGMEM_HOME": str(tmp_path / "r"),
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_STORE_BACKEND": "fake",
+    }
+    home = tmp_path / "home"
+    with Ragmem.open(environ=environ, home=home, cwd=home, sources_file=sources) as memory:
+        memory.seed()
+        assert memory.plan_gc(missing=True).empty
+        (notes / "log#1.jsonl").write_text(lines[0] + lines[2])
+        (item,) = memory.plan_gc(missing=True).items
+        assert "task 2" in memory.memory(item.id).text
+
+
+def test_a_markdown_file_with_a_hash_in_its_name_is_not_missing(memory, notes: Path):
+    (notes / "c#.md").write_text(f"# C sharp\n\n{TEXT}1\n")
+    memory.seed()
+    assert memory.plan_gc(missing=True).empty
+
+
+def test_memories_that_were_handed_in_are_never_missing(memory):
+    memory.seed()
+    memory.ingest([note(1)])
+    assert memory.plan_gc(missing=True).empty
+
+
+def test_more_than_half_is_refused_until_allowed(memory, notes: Path):
+    for number in range(12):
+        (notes / f"n{number}.md").write_text(f"# n{number}\n\n{TEXT}{number}\n")
+    memory.seed()
+    for path in notes.iterdir():
+        path.unlink()
+    plan = memory.plan_gc(missing=True)
+    with pytest.raises(UsageError, match="would remove") as caught:
+        memory.apply_gc(plan)
+    assert "--allow-large" in caught.value.hint
+    assert len(memory.catalog.memories.ids()) == 15
+    memory.apply_gc(plan, allow_large=True)
+    assert memory.catalog.memories.ids() == set()
+    memory.undo_gc()
+    assert len(memory.catalog.memories.ids()) == 15
+
+
+def test_what_the_store_has_and_the_catalog_has_not_is_dropped(memory):
+    (kept, lost) = memory.ingest([note(1), note(2)])
+    memory.catalog.memories.remove([lost.id])
+    outcome = memory.apply_gc(memory.plan_gc())
+    assert outcome.dropped == 1
+    assert memory.store.memory_ids() == {kept.id}
+
+
+def test_what_the_catalog_has_and_the_store_has_not_is_mended(memory):
+    (one, two) = memory.ingest([note(1), note(2)])
+    memory.store.delete([two.id])
+    outcome = memory.apply_gc(memory.plan_gc())
+    assert outcome.mended == 1
+    assert memory.store.memory_ids() == {one.id, two.id}
+    assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
+
+
+def test_expired_trash_is_purged_and_younger_trash_is_not(memory):
+    memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
+    memory.apply_gc(memory.plan_gc())
+    later = now() + timedelta(days=31)
+    keep = timedelta(days=30)
+    assert gc.plan(memory.catalog, memory.store, now=now(), keep_trash=keep).expired == 0
+    plan = gc.plan(memory.catalog, memory.store, now=later, keep_trash=keep)
+    assert plan.expired == 1
+    gc.apply(memory.catalog, memory.store, plan, now=later, keep_trash=keep)
+    assert memory.catalog.trash.runs() == []
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(0, 10**9))
+def test_no_text_is_lost_by_gc_and_undo_restores_all(tmp_path: Path, kinds: list[int], unique: int):
+    environ = {
+        "RAGMEM_HOME": str(tmp_path / f"h{unique}-{len(kinds)}"),
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_STORE_BACKEND": "fake",
+    }
+    with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path) as memory:
+        memory.ingest([note(n, text=f"{TEXT}{kind}") for n, kind in enumerate(kinds)])
+        before = {m.id: m for m in memory.catalog.memories.each()}
+        memory.apply_gc(memory.plan_gc(), allow_large=True)
+        texts = {m.content_hash for m in memory.catalog.memories.each()}
+        assert texts == {m.content_hash for m in before.values()}
+        if memory.catalog.trash.runs():
+            memory.undo_gc()
+        assert {m.id: m for m in memory.catalog.memories.each()} == before

@@ -1,0 +1,174 @@
+"""Questions: what is found, in which order, and when nothing is."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.memory import Ragmem
+from ragmem.services.query import MAX_QUERY, Question
+from ragmem.services.when import parse_moment
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def draft(uri: str, text: str, *, days: float = 0, project: str = "user", **more) -> Draft:
+    return Draft(
+        "ingest", uri, text, uri, event_time=NOW - timedelta(days=days), scope=Scope(project), **more
+    )
+
+
+def found(memory: Ragmem, text: str, **filters) -> list[str]:
+    answer = memory.query(text, question=Question(text, **filters), at=NOW)
+    return [match.memory.uri for match in answer.matches]
+
+
+@pytest.fixture
+def filled(memory: Ragmem) -> Ragmem:
+    memory.ingest(
+        [
+            draft(
+                "pool", "The connection pool was exhausted because of a leak; fix: close the cursor.", days=5
+            ),
+            draft("deploy", "We deploy with systemd because the config of compose had an error.", days=100),
+            draft("other", "The kiln architecture: we chose gas because of the pattern.", project="kiln-1"),
+        ]
+    )
+    return memory
+
+
+def test_the_memory_that_shares_the_words_comes_first(filled):
+    assert found(filled, "why was the connection pool exhausted")[0] == "pool"
+
+
+def test_an_unrelated_question_finds_nothing(filled):
+    assert found(filled, "zebra quagga okapi") == []
+
+
+def test_a_question_keeps_to_its_projects(filled):
+    assert found(filled, "kiln gas", projects=("user",)) == []
+    assert found(filled, "kiln gas", projects=("kiln-1",)) == ["other"]
+    assert found(filled, "kiln gas") == ["other"]
+
+
+def test_filters_leave_out_what_they_name(filled):
+    assert "deploy" not in found(filled, "systemd config error", since=NOW - timedelta(days=10))
+    assert found(filled, "systemd config error", sources=("sessions",)) == []
+
+
+def test_of_two_equal_matches_the_younger_comes_first(memory):
+    text = "The scheduler skipped a run because the config had an error in {}."
+    memory.ingest([draft("old", text.format("may"), days=300), draft("young", text.format("june"), days=1)])
+    assert found(memory, "scheduler skipped a run") == ["young", "old"]
+
+
+def test_the_age_that_counts_is_that_of_the_event(memory):
+    memory.ingest([draft("x", "The cache broke because of a config error, fix applied.", days=60)])
+    (match,) = memory.query("cache broke", at=NOW).matches
+    assert match.terms["age_days"] == pytest.approx(60)
+    half_life = memory.settings.decay.half_lives_days[match.memory.kind]
+    assert match.terms["recency"] == pytest.approx(0.5 ** (60 / half_life))
+    assert match.score == pytest.approx(0.7 * match.terms["semantic"] + 0.3 * match.terms["recency"])
+
+
+def test_exact_duplicates_hide_behind_the_best_one(memory):
+    text = "We pinned the driver because of an error in the config of the pool."
+    memory.ingest([draft("a", text), draft("b", text), draft("c", text)])
+    (match,) = memory.query("pinned the driver", at=NOW).matches
+    assert len(match.duplicates) == 2
+
+
+def test_a_buffered_memory_is_found_by_its_words(memory):
+    (stored,) = memory.ingest(
+        [draft("buffer", "quokka enclosure opens at nine on weekdays, bring a hat please")]
+    )
+    assert stored.judged.memory.state.value == "buffered"
+    assert found(memory, "quokka enclosure") == ["buffer"]
+
+
+def test_a_summarized_memory_is_found_by_its_summary(memory):
+    memory.seed()
+    assert memory.query("harbour office closes early").matches[0].memory.title == "Backlog"
+
+
+def test_a_two_letter_question_is_answered_by_full_text(memory):
+    memory.ingest([draft("go", "We chose go because of the deploy config; error handling is a pattern.")])
+    assert found(memory, "go") == ["go"]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n"])
+def test_an_empty_question_is_refused(filled, text):
+    with pytest.raises(UsageError, match="empty"):
+        filled.query(text)
+
+
+def test_an_oversized_question_is_refused_with_its_length(filled):
+    with pytest.raises(UsageError, match="1,000,000 characters"):
+        filled.query("x" * 1_000_000)
+    assert filled.query("pool " * (MAX_QUERY // 5)).matches
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "a AND", "NEAR(", "*", "^x", "col:val", "-", "(", "';--", "\x00", "🦜"]
+)
+def test_no_character_of_a_question_is_syntax(filled, text):
+    filled.query(text)
+
+
+def test_every_mode_of_the_engine_answers(filled):
+    for mode in ("local", "global", "hybrid", "naive", "mix"):
+        answer = filled.query(
+            "connection pool exhausted", question=Question("connection pool exhausted", mode=mode), at=NOW
+        )
+        assert "pool" in [match.memory.uri for match in answer.matches], mode
+
+
+def test_asking_an_empty_home_names_the_next_step(memory):
+    with pytest.raises(UsageError, match="no memory") as caught:
+        memory.query("anything")
+    assert "ragmem seed" in caught.value.hint
+
+
+def test_another_model_leaves_full_text_and_says_so(open_memory: Callable[..., Ragmem]):
+    open_memory(RAGMEM_STORE_BACKEND="lightrag").seed()
+    other = open_memory(RAGMEM_STORE_BACKEND="lightrag", RAGMEM_MODELS_BACKEND="minilm")
+    answer = other.query("stale lock restart")
+    assert answer.matches[0].memory.title == "Stale lock"
+    assert answer.rung == "text"
+    assert "full text only" in answer.notes[0]
+
+
+def test_an_unknown_project_is_named_with_those_that_exist(memory, notes):
+    memory.seed()
+    with pytest.raises(NotFoundError, match='no project "atlantis"'):
+        memory.named_projects(["atlantis"])
+
+
+def test_kinds_filter(filled):
+    kinds = {match.memory.kind for match in filled.query("because error config fix", at=NOW).matches}
+    for kind in Kind:
+        answer = filled.query("x", question=Question("because error config fix", kinds=(kind,)), at=NOW)
+        assert {match.memory.kind for match in answer.matches} == kinds & {kind}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-15", datetime(2026, 3, 15, tzinfo=UTC)),
+        ("2026-03-15T10:30:00+02:00", datetime(2026, 3, 15, 8, 30, tzinfo=UTC)),
+        ("7d", NOW - timedelta(days=7)),
+        ("2w", NOW - timedelta(weeks=2)),
+        ("12h", NOW - timedelta(hours=12)),
+        ("yesterday", NOW - timedelta(days=1)),
+    ],
+)
+def test_dates_as_people_type_them(text, expected):
+    assert parse_moment(text, now=NOW) == expected
+
+
+@pytest.mark.parametrize("text", ["soon", "2026-13-01", "7x", "", "99999999999d"])
+def test_a_text_that_is_no_date_is_refused_by_name(text):
+    with pytest.raises(UsageError, match="is not a date"):
+        parse_moment(text, now=NOW)

@@ -62,7 +62,7 @@ def test_a_changed_file_keeps_its_id_and_loses_its_old_text(memory, notes):
     memory.seed()
     old = {m.title: m.id for m in memory.catalog.memories.each()}
     (notes / "decision.md").write_text(
-        "# Database\n\nWe decided on PostgreSQL because two writers need it; the migration changes the config.\n"
+        "# Database\n\nWe decided on PostgreSQL because two writers need it; the migration is done.\n"
     )
     report = memory.seed()
     assert (report.tallies[0].changed, report.tallies[0].unchanged) == (1, 3)

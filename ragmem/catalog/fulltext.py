@@ -110,8 +110,10 @@ def _coverage(connection: sqlite3.Connection, rows: Sequence[int], idf: dict[str
     if not rows or mass <= 0:
         return covered
     for term, weight in idf.items():
+        # "+" keeps the row numbers away from FTS5, which would run the match once for each of them: one pass
+        # over the word's postings is 40 times faster in a small home and 4 times in a large one.
         for (number,) in connection.execute(
-            f"SELECT rowid FROM chunks_text WHERE chunks_text MATCH ? AND rowid IN ({marks(list(rows))})",
+            f"SELECT rowid FROM chunks_text WHERE chunks_text MATCH ? AND +rowid IN ({marks(list(rows))})",
             [_quoted(term), *rows],
         ):
             covered[number] += weight / mass

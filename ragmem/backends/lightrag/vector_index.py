@@ -94,7 +94,8 @@ class VectorIndex:
                 key=lambda pair: (-pair[0], pair[1]),
             )[:count]
             hits = self._alive([pair for pair in found if pair[0] >= minimum], workspaces)
-            if len(hits) >= limit or len(found) < count or count >= total:
+            exhausted = len(found) < count or count >= total or found[-1][0] < minimum
+            if len(hits) >= limit or exhausted:
                 return hits[:limit]
             count = min(total, count * 4)
 

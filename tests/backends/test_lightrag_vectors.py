@@ -1,0 +1,315 @@
+"""The vector index: exact while small, a disposable sidecar beyond, never a deleted row among the hits."""
+
+import os
+import shutil
+import stat
+
+import numpy as np
+import pytest
+
+from ragmem.backends.lightrag import schema, segments, sidecar, vector_index
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.database import Database
+
+DIMENSIONS = 64
+MODEL = "made-up"
+COUNT = 7000
+
+
+def clustered(count, *, dimensions=DIMENSIONS, seed=0, clusters=60):
+    chance = np.random.default_rng(seed)
+    centres = chance.normal(size=(clusters, dimensions))
+    rows = centres[chance.integers(clusters, size=count)] + 0.8 * chance.normal(size=(count, dimensions))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def add(database, vectors, *, start=0, workspace="user", namespace="chunks", model=MODEL):
+    with database.write() as connection:
+        connection.executemany(
+            "INSERT OR REPLACE INTO store_vectors"
+            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
+            " VALUES (?, ?, ?, ?, '', ?, ?, ?, 0)",
+            [
+                (
+                    workspace,
+                    namespace,
+                    f"{workspace}-{start + n}",
+                    f"m{start + n}",
+                    model,
+                    *segments.quantise(row),
+                )
+                for n, row in enumerate(vectors)
+            ],
+        )
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(tmp_path / "home")
+    schema.create(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def index(database):
+    return VectorIndex(database)
+
+
+@pytest.fixture
+def large(database):
+    vectors = clustered(COUNT)
+    add(database, vectors)
+    return vectors
+
+
+def folder(database, namespace="chunks", model=MODEL):
+    return database.home / vector_index.FOLDER / vector_index.folder_name(namespace, model, DIMENSIONS)
+
+
+def ids(hits):
+    return [hit.id for hit in hits]
+
+
+def test_few_vectors_need_no_files(database, index):
+    vectors = clustered(50)
+    add(database, vectors)
+    [hit] = index.search("chunks", MODEL, vectors[7], limit=1)
+    assert (hit.id, hit.subject, hit.workspace) == ("user-7", "m7", "user")
+    assert hit.score == pytest.approx(1, abs=0.01)
+    assert not (database.home / vector_index.FOLDER).exists()
+
+
+def test_many_vectors_are_mapped_from_private_files(database, index, large):
+    assert ids(index.search("chunks", MODEL, large[123], limit=1)) == ["user-123"]
+    records = folder(database) / "records"
+    assert records.stat().st_size == COUNT * sidecar.RECORD.itemsize
+    assert stat.S_IMODE(records.stat().st_mode) == 0o600
+    assert stat.S_IMODE(records.parent.stat().st_mode) == 0o700
+
+
+def test_the_preselection_finds_what_an_exact_search_finds(database, index):
+    vectors = clustered(9000, dimensions=384, clusters=200, seed=3)
+    add(database, vectors)
+    exact = np.stack([segments.restore(*segments.quantise(row)) for row in vectors])
+    queries = clustered(60, dimensions=384, clusters=200, seed=3)
+    found = 0
+    for query in queries:
+        truth = {f"user-{n}" for n in np.argsort(-(exact @ query))[:10]}
+        found += len(truth & set(ids(index.search("chunks", MODEL, query, limit=10))))
+    assert found / 600 >= 0.99
+
+
+def test_rows_added_later_are_found(database, index, large):
+    index.search("chunks", MODEL, large[0], limit=1)
+    later = clustered(20, seed=9)
+    add(database, later, start=COUNT)
+    assert ids(index.search("chunks", MODEL, later[3], limit=1)) == [f"user-{COUNT + 3}"]
+    # And by another process, from the same files.
+    assert ids(VectorIndex(database).search("chunks", MODEL, later[3], limit=1)) == [f"user-{COUNT + 3}"]
+
+
+def test_deleted_rows_are_no_hits_and_leave_room_for_others(database, index, large):
+    before = ids(index.search("chunks", MODEL, large[5], limit=200))
+    doomed = before[:150]
+    with database.write() as connection:
+        connection.executemany("DELETE FROM store_vectors WHERE id = ?", [(key,) for key in doomed])
+    after = ids(index.search("chunks", MODEL, large[5], limit=50))
+    assert len(after) == 50
+    assert not set(after) & set(doomed)
+    # Not all of them: the sign bits of so few dimensions select roughly.
+    assert len(set(after) & set(before[150:200])) >= 40
+
+
+def test_a_replaced_vector_is_found_where_it_is_now(database, index, large):
+    index.search("chunks", MODEL, large[0], limit=1)
+    add(database, -large[:1])
+    assert ids(index.search("chunks", MODEL, -large[0], limit=1)) == ["user-0"]
+    assert "user-0" not in ids(index.search("chunks", MODEL, large[0], limit=5))
+
+
+def test_a_filter_by_workspace_searches_only_there(database, index, large):
+    few = clustered(30, seed=4)
+    add(database, few, workspace="other")
+    hits = index.search("chunks", MODEL, large[0], limit=50, workspaces=["other"])
+    assert len(hits) == 30
+    assert {hit.workspace for hit in hits} == {"other"}
+    assert index.search("chunks", MODEL, large[0], limit=5, workspaces=["none"]) == []
+    assert index.search("chunks", MODEL, large[0], limit=5, workspaces=[]) == []
+
+
+def test_namespaces_and_models_do_not_mix(database, index, large):
+    entity = clustered(1, seed=5)
+    add(database, entity, workspace="e", namespace="entities")
+    add(database, entity, workspace="x", model="another")
+    assert ids(index.search("entities", MODEL, large[0], limit=9)) == ["e-0"]
+    assert ids(index.search("chunks", "another", large[0], limit=9)) == ["x-0"]
+
+
+def test_a_minimum_score_cuts_off(database, index, large):
+    hits = index.search("chunks", MODEL, large[0], limit=500, minimum=0.9)
+    assert hits
+    assert all(hit.score >= 0.9 for hit in hits)
+    assert len(hits) < 500
+
+
+def damage_nothing(path):
+    pass
+
+
+def remove_everything(path):
+    shutil.rmtree(path.parent)
+
+
+def remove_the_folder(path):
+    shutil.rmtree(path)
+
+
+def remove_one_file(path):
+    (path / "codes").unlink()
+
+
+def tear_the_records(path):
+    os.truncate(path / "records", (path / "records").stat().st_size - 7)
+
+
+def cut_the_codes(path):
+    os.truncate(path / "codes", 100 * DIMENSIONS + 1)
+
+
+def spoil_the_last_row(path):
+    with (path / "codes").open("r+b") as file:
+        file.seek(-DIMENSIONS, os.SEEK_END)
+        file.write(bytes(DIMENSIONS))
+
+
+def lose_a_page_of_records(path):
+    with (path / "records").open("r+b") as file:
+        file.seek(50 * sidecar.RECORD.itemsize)
+        file.write(bytes(10 * sidecar.RECORD.itemsize))
+
+
+def append_rubbish(path):
+    for name in ("records", "codes", "bits"):
+        with (path / name).open("ab") as file:
+            file.write(b"\xff" * 5000)
+
+
+def empty_all_files(path):
+    for name in ("records", "codes", "bits"):
+        os.truncate(path / name, 0)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_nothing,
+        remove_everything,
+        remove_the_folder,
+        remove_one_file,
+        tear_the_records,
+        cut_the_codes,
+        spoil_the_last_row,
+        lose_a_page_of_records,
+        append_rubbish,
+        empty_all_files,
+    ],
+)
+def test_a_damaged_sidecar_is_repaired_from_the_database(database, large, damage):
+    before = VectorIndex(database).search("chunks", MODEL, large[42], limit=20)
+    damage(folder(database))
+    later = clustered(3, seed=6)
+    add(database, later, start=COUNT)
+    fresh = VectorIndex(database)
+    assert ids(fresh.search("chunks", MODEL, large[42], limit=20)) == ids(before)
+    assert ids(fresh.search("chunks", MODEL, later[2], limit=1)) == [f"user-{COUNT + 2}"]
+    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT + 3
+
+
+def test_a_sidecar_that_cannot_be_written_is_done_without(database, large):
+    (database.home / vector_index.FOLDER).write_text("in the way")
+    assert ids(VectorIndex(database).search("chunks", MODEL, large[42], limit=1)) == ["user-42"]
+
+
+def test_a_read_only_home_is_searched_with_what_it_has(database, large):
+    VectorIndex(database).search("chunks", MODEL, large[0], limit=1)
+    later = clustered(3, seed=6)
+    add(database, later, start=COUNT)
+    files = {path: path.stat().st_size for path in folder(database).iterdir()}
+    database.read_only = True
+    index = VectorIndex(database)
+    assert ids(index.search("chunks", MODEL, later[1], limit=1)) == [f"user-{COUNT + 1}"]
+    assert ids(index.search("chunks", MODEL, large[42], limit=1)) == ["user-42"]
+    assert {path: path.stat().st_size for path in folder(database).iterdir()} == files
+    assert index.compact(dry_run=False) == 0
+
+
+def test_rows_of_an_open_transaction_reach_neither_files_nor_memory(database, index, large):
+    index.search("chunks", MODEL, large[0], limit=1)
+    extra = clustered(5, seed=8)
+
+    def add_and_fail():
+        with database.write():
+            add(database, extra, start=COUNT)
+            assert ids(index.search("chunks", MODEL, extra[0], limit=1)) == [f"user-{COUNT}"]
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        add_and_fail()
+    assert f"user-{COUNT}" not in ids(index.search("chunks", MODEL, extra[0], limit=5))
+    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
+    # The numbers of rows that were rolled back are given to the next ones.
+    other = clustered(5, seed=10)
+    add(database, other, start=COUNT)
+    assert ids(index.search("chunks", MODEL, other[4], limit=1)) == [f"user-{COUNT + 4}"]
+
+
+def test_compaction_waits_for_a_fifth_and_then_drops_the_dead(database, index, large):
+    index.search("chunks", MODEL, large[0], limit=1)
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE seq <= 700")
+    assert index.compact(dry_run=False) == 0
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE seq <= 1500")
+    assert index.compact(dry_run=True) == 1500
+    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
+    assert index.compact(dry_run=False) == 1500
+    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT - 1500
+    # A process that has the former files mapped goes on with the new ones.
+    assert ids(index.search("chunks", MODEL, large[1600], limit=1)) == ["user-1600"]
+    add(database, clustered(1, seed=11), start=COUNT)
+    assert ids(index.search("chunks", MODEL, large[1600], limit=1)) == ["user-1600"]
+    assert index.compact(dry_run=False) == 0
+
+
+def test_compaction_drops_the_files_of_a_former_model(database, index, large):
+    index.search("chunks", MODEL, large[0], limit=1)
+    with database.write() as connection:
+        connection.execute("UPDATE store_vectors SET model = 'next'")
+    assert index.compact(dry_run=True) == COUNT
+    assert index.compact(dry_run=False) == COUNT
+    assert not folder(database).exists()
+
+
+@pytest.mark.parametrize("dimensions", [1, 7, 64, 65, 384, 1000])
+def test_any_number_of_dimensions_works(tmp_path, dimensions):
+    database = Database(tmp_path / "home")
+    schema.create(database)
+    chance = np.random.default_rng(1)
+    vectors = chance.normal(size=(30, dimensions)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    add(database, vectors)
+    hits = VectorIndex(database).search("chunks", MODEL, vectors[3], limit=30)
+    assert len(hits) == 30
+    assert max(hit.score for hit in hits) == pytest.approx(1, abs=0.01)
+    copy = sidecar.Sidecar(tmp_path / "copy" / "x", dimensions)
+    copy.folder.parent.mkdir()
+    rows = [(n, "user", *segments.quantise(row)) for n, row in enumerate(vectors, start=1)]
+    loaded = copy.catch_up(lambda last, limit: rows[last : last + limit])
+    assert np.array_equal(loaded.bits, segments.from_rows(rows, dimensions).bits)
+    database.close()
+
+
+def test_an_empty_vector_survives_quantisation():
+    scale, codes = segments.quantise(np.zeros(8, np.float32))
+    assert np.array_equal(segments.restore(scale, codes), np.zeros(8, np.float32))

@@ -89,7 +89,7 @@ def test_a_hash_inside_a_code_fence_is_no_heading():
     assert {part.heading for part in chunk(text, memory_id="m")} == {"Real"}
 
 
-@pytest.mark.parametrize("body", ["```py\n" + "x = 1\n" * 80 + "```", "| a | b |\n" * 60])
+@pytest.mark.parametrize("body", ["```py\n" + "value = other\n" * 40 + "```", "| left | right |\n" * 24])
 def test_a_fence_or_table_that_fits_is_kept_whole(body):
     body = body.strip()
     text = f"# T\n\n{WORDS * 8}\n\n{body}\n\n{WORDS * 8}"
@@ -139,4 +139,4 @@ def test_a_budget_that_cannot_hold_anything_is_refused():
 def test_the_time_is_linear_for_odd_texts(text):
     start = time.process_time()
     chunk(text, memory_id="m")
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 10  # linear takes about one; quadratic takes minutes

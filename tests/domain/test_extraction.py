@@ -220,7 +220,7 @@ def test_no_text_takes_long_to_extract(text):
     start = time.process_time()
     of(text)
     keywords(text)
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 10  # linear takes about one; quadratic takes minutes
 
 
 def test_the_keywords_of_a_question_are_its_names_then_its_words():

@@ -122,4 +122,4 @@ def test_no_text_takes_long_to_judge(unit):
     detect_kind(text)
     detect_category(text)
     is_protected(text)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10  # linear takes about one; quadratic takes minutes

@@ -1,0 +1,83 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.domain.blocks import Form, blocks, sentences, units
+
+LINES = st.lists(
+    st.sampled_from(
+        ["# A", "text", "- item", "```", "~~~", "|a|", "", "---", "===", "  more", "> ```", "1. one"]
+    )
+).map("\n".join)
+
+
+def forms(text):
+    return [(block.form, text[block.start : block.end]) for block in blocks(text)]
+
+
+def split(text):
+    return [text[start:end] for start, end in sentences(text, 0, len(text))]
+
+
+def test_the_blocks_of_a_note():
+    text = "# Head\nFirst\nline.\n\n- one\n  more\n  - two\n\n| a |\n| b |\n---\n```\n# code\n```\nend"
+    assert forms(text) == [
+        (Form.HEADING, "# Head"),
+        (Form.PARAGRAPH, "First\nline."),
+        (Form.ITEM, "- one\n  more"),
+        (Form.ITEM, "  - two"),
+        (Form.TABLE, "| a |\n| b |"),
+        (Form.RULE, "---"),
+        (Form.FENCE, "```\n# code\n```"),
+        (Form.PARAGRAPH, "end"),
+    ]
+
+
+def test_a_fence_closes_at_its_own_marks_only():
+    assert forms("````\n```\n# x\n````\nafter")[1] == (Form.PARAGRAPH, "after")
+    assert forms("~~~\n```\n~~~\nafter")[1] == (Form.PARAGRAPH, "after")
+
+
+def test_an_open_fence_runs_to_the_end():
+    assert forms("```\ncode\n\n# still code\n\n") == [(Form.FENCE, "```\ncode\n\n# still code")]
+
+
+def test_carriage_returns_end_lines_too():
+    assert forms("# A\r\ntext\r\n\r\nmore") == [
+        (Form.HEADING, "# A"),
+        (Form.PARAGRAPH, "text"),
+        (Form.PARAGRAPH, "more"),
+    ]
+
+
+def test_sentences_do_not_end_at_abbreviations_initials_or_versions():
+    assert split("Use one, e.g. Redis. It is v1.2 now. A. Person wrote it! Did it work? yes") == [
+        "Use one, e.g. Redis.",
+        "It is v1.2 now.",
+        "A. Person wrote it!",
+        "Did it work? yes",
+    ]
+
+
+def test_full_stops_of_other_scripts_end_sentences():
+    assert split("第一句。第二句！") == ["第一句。", "第二句！"]  # noqa: RUF001
+
+
+def test_what_states_nothing_is_no_unit():
+    assert [
+        text for _, start, end in units("```py\nx\n```\n---\n|---|\n| a |") for text in [(start, end)]
+    ] == [
+        (6, 7),
+        (23, 28),
+    ]
+
+
+@given(st.text(max_size=200) | LINES)
+def test_blocks_hold_every_character_that_is_not_blank_once(text):
+    found = list(blocks(text))
+    assert "".join("".join(text[b.start : b.end].split()) for b in found) == "".join(text.split())
+    assert all(b.start < b.end for b in found)
+
+
+@given(st.text("aA.!? \n", max_size=80))
+def test_sentences_hold_every_character_that_is_not_blank_once(text):
+    assert "".join("".join(part.split()) for part in split(text)) == "".join(text.split())

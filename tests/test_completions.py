@@ -1,0 +1,365 @@
+"""Completion: the generated files are those of the command tree, and real shells insert the real values."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragmem.complete import FINDERS, complete
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPLETIONS = ROOT / "completions"
+
+TAGS = [
+    "chat logs",
+    "o'brien",
+    "ns:one:two",
+    'back\\slash "quoted" $HOME `x`',
+    "naïve café",
+    "50%_off",
+    "501",
+]
+ENTITIES = ["PostgreSQL", "localhost:5432", "o'brien & sons"]
+
+NEEDS = {
+    name: pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not installed")
+    for name in ("bash", "zsh", "fish")
+}
+SHELLS = [pytest.param(name, marks=mark) for name, mark in NEEDS.items()]
+
+# What is typed before Tab, and the words that the shell then hands to ragmem.
+TYPED = {
+    "a command": ("que", ["query"]),
+    "an option": ("query --exp", ["query", "--explain"]),
+    "a command of a group": ("inspect --json st", ["inspect", "--json", "stats"]),
+    "a choice": ("query --mode na", ["query", "--mode", "naive"]),
+    "a source that was never seeded": ("query --source refl", ["query", "--source", "reflections"]),
+    "a space": ("query --tag chat", ["query", "--tag", "chat logs"]),
+    "a space in double quotes": ('query --tag "chat l', ["query", "--tag", "chat logs"]),
+    "a space in single quotes": ("query --tag 'chat l", ["query", "--tag", "chat logs"]),
+    "a space behind a backslash": ("query --tag chat\\ l", ["query", "--tag", "chat logs"]),
+    "a value after =": ("query --tag=chat", ["query", "--tag=chat logs"]),
+    "an apostrophe": ("query -t o", ["query", "-t", "o'brien"]),
+    "an apostrophe in double quotes": ("query -t \"o'b", ["query", "-t", "o'brien"]),
+    "an apostrophe in single quotes": ("query -t 'o", ["query", "-t", "o'brien"]),
+    "an apostrophe behind a backslash": ("query -t o\\'b", ["query", "-t", "o'brien"]),
+    "colons": ("query -t ns:o", ["query", "-t", "ns:one:two"]),
+    "what a shell would expand": ("query -t back", ["query", "-t", TAGS[3]]),
+    "what a shell would expand, in double quotes": ('query -t "back', ["query", "-t", TAGS[3]]),
+    "what a shell would expand, in single quotes": ("query -t 'back", ["query", "-t", TAGS[3]]),
+    "letters beyond ASCII": ("query -t na", ["query", "-t", "naïve café"]),
+    "no wildcard in %": ("query -t 50%", ["query", "-t", "50%_off"]),
+    "an option after an apostrophe": ('query "it\'s" --expl', ["query", "it's", "--explain"]),
+    "a choice after an apostrophe": ("query it\\'s --kind err", ["query", "it's", "--kind", "error"]),
+    "an entity in another case": ("inspect entity post", ["inspect", "entity", "PostgreSQL"]),
+    "an entity with a port": ("inspect entity localhost:5", ["inspect", "entity", "localhost:5432"]),
+    "a file as argument": ("ingest some-n", ["ingest", "some-notes.md"]),
+    "a file as value": ("seed --sources some-n", ["seed", "--sources", "some-notes.md"]),
+    "no file where the question stands": ("query some-n", ["query", "some-n"]),
+    "no option after --": ("query -- --expl", ["query", "--", "--expl"]),
+}
+
+START = {
+    "bash": ["bash", "--norc", "--noprofile", "-i"],
+    "zsh": ["zsh", "-f", "-i"],
+    "fish": ["fish", "--no-config", "-i"],
+}
+# The completion calls ragmem for values; the command line itself only shows the words that it was given.
+ECHO = """ragmem() {
+  if [[ $1 == __complete ]]; then command ragmem "$@"; else printf '<%s>' "$@"; echo 'EN'D; fi
+}
+"""
+SETUP = {
+    "bash": f"bind 'set enable-bracketed-paste off'\n. {COMPLETIONS}/ragmem.bash\n{ECHO}",
+    "zsh": f"PS1=\nautoload -Uz compinit\ncompinit -u -D\n. {COMPLETIONS}/_ragmem\n{ECHO}",
+    "fish": f"source {COMPLETIONS}/ragmem.fish\n"
+    'function ragmem; if test "$argv[1]" = __complete; command ragmem $argv;'
+    " else; printf '<%s>' $argv; echo 'EN'D; end; end\n",
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("completions")
+    tags = [word for tag in TAGS for word in ("--tag", tag)]
+    subprocess.run(
+        [sys.executable, "-m", "ragmem", "ingest", "-", "--project", "user", *tags],
+        input="We decided to use PostgreSQL for the sessions.",
+        text=True,
+        check=True,
+        capture_output=True,
+        env=environment(home) | {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"},
+    )
+    (home / "some-notes.md").touch()
+    # The table of the LightRAG store, which takes seconds to load; the columns are its own.
+    with closing(sqlite3.connect(home / "data" / "memory.db")) as database, database:
+        database.execute(
+            "CREATE TABLE store_nodes (workspace TEXT, id TEXT, folded TEXT, degree INT, data TEXT)"
+        )
+        rows = [("user", name, name.lower(), 3, "{}") for name in ENTITIES]
+        database.executemany("INSERT INTO store_nodes VALUES (?, ?, ?, ?, ?)", rows)
+    return home
+
+
+def environment(home):
+    return {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "RAGMEM_HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        "PS1": "",
+    }
+
+
+class Shell:
+    """An interactive shell in a terminal of its own."""
+
+    def __init__(self, name, home):
+        self._process, self._terminal = pty.fork()
+        if not self._process:
+            os.chdir(home)
+            os.execvpe(START[name][0], START[name], environment(home))
+        os.write(self._terminal, f"{SETUP[name]}echo EN''D\n".encode())
+        self._read_to_end()
+
+    def words_after_tab(self, typed):
+        os.write(self._terminal, f"ragmem {typed}\t\r".encode())
+        shown = self._read_to_end()
+        found = re.findall(r"(<.*>)END", shown)
+        assert found, shown
+        return found[-1][1:-1].split("><")
+
+    def _read_to_end(self):
+        shown, patience = b"", time.monotonic() + 20
+        while not re.search(rb"END\r?\n", shown) and time.monotonic() < patience:
+            if select.select([self._terminal], [], [], 0.2)[0]:
+                shown += os.read(self._terminal, 65_536)
+        return shown.decode(errors="replace")
+
+    def close(self):
+        os.kill(self._process, signal.SIGKILL)
+        os.close(self._terminal)
+        os.waitpid(self._process, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*use of forkpty:DeprecationWarning")
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_tab_inserts_the_value_itself(name, home):
+    shell = Shell(name, home)
+    try:
+        found = {case: shell.words_after_tab(typed) for case, (typed, _) in TYPED.items()}
+    finally:
+        shell.close()
+
+    assert found == {case: words for case, (_, words) in TYPED.items()}
+
+
+def offered(shell, script, home):
+    result = subprocess.run(
+        [shell, "-c", script], capture_output=True, text=True, check=True, env=environment(home), cwd=home
+    )
+    assert not result.stderr
+    return result.stdout.splitlines()
+
+
+@NEEDS["bash"]
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ragmem inspect ", ["stats", "sources", "memory", "entity", "graph", "config", "log"]),
+        ("ragmem query it's --so", []),
+        ("ragmem query free ", []),
+        ("ragmem query --kind ", ["preference", "architecture", "error", "research", "general"]),
+        ("ragmem unknown ", []),
+    ],
+)
+def test_bash_offers(line, expected, home):
+    script = f'. {COMPLETIONS}/ragmem.bash; COMP_LINE="{line}" COMP_POINT={len(line)}; _ragmem;'
+
+    assert offered("bash", script + ' printf "%s\\n" "${COMPREPLY[@]}"', home) == (expected or [""])
+
+
+@NEEDS["fish"]
+def test_fish_shows_hints_beside_the_values(home):
+    script = f"source {COMPLETIONS}/ragmem.fish; complete -C 'ragmem query --tag '"
+
+    assert "chat logs\t1 memory" in offered("fish", script, home)
+
+
+@NEEDS["fish"]
+def test_fish_keeps_the_commands_of_other_groups_out(home):
+    script = f"source {COMPLETIONS}/ragmem.fish; complete -C 'ragmem query seed --'"
+    options = {line.split("\t")[0] for line in offered("fish", script, home)}
+
+    assert "--explain" in options
+    assert "--rebuild" not in options
+
+
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [
+        pytest.param("bash", "ragmem.bash", marks=NEEDS["bash"]),
+        pytest.param("zsh", "_ragmem", marks=NEEDS["zsh"]),
+        pytest.param("fish", "ragmem.fish", marks=NEEDS["fish"]),
+    ],
+)
+def test_the_scripts_have_no_syntax_error(shell, file):
+    subprocess.run([shell, "-n", COMPLETIONS / file], check=True)
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+def test_shellcheck_finds_nothing_in_the_bash_script():
+    subprocess.run(["shellcheck", COMPLETIONS / "ragmem.bash"], check=True)
+
+
+def test_the_generated_files_are_up_to_date():
+    script = [sys.executable, ROOT / "scripts" / "generate.py", "--check"]
+    result = subprocess.run(script, capture_output=True, text=True, check=False)
+
+    assert (result.stderr, result.returncode) == ("", 0)
+
+
+# --- `ragmem __complete` ---
+
+
+def values(kind, prefix, capfd):
+    assert complete([kind, prefix]) == 0
+
+    out, err = capfd.readouterr()
+    assert not err
+    return [line.split("\t")[0] for line in out.splitlines()]
+
+
+@pytest.fixture
+def at_home(home, monkeypatch):
+    monkeypatch.setenv("RAGMEM_HOME", str(home))
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize(
+    ("kind", "prefix", "expected"),
+    [
+        ("tag", "chat", ["chat logs"]),
+        ("tag", "50%", ["50%_off"]),
+        ("tag", "50_", []),
+        ("tag", "%", []),
+        ("tag", "o'", ["o'brien"]),
+        ("entity", "POST", ["PostgreSQL"]),
+        ("source", "refl", ["reflections"]),
+        ("source", "inge", ["ingest"]),
+        ("kind", "e", ["error"]),
+        ("project", "us", ["user"]),
+        ("run", "", []),
+        ("unknown", "", []),
+    ],
+)
+def test_values_begin_with_what_was_typed(kind, prefix, expected, capfd):
+    assert values(kind, prefix, capfd) == expected
+
+
+@pytest.mark.usefixtures("at_home")
+def test_ids_are_offered_with_their_title(home, capfd):
+    [short] = values("memory", "", capfd)
+
+    assert values("memory", short[:4].upper(), capfd) == [short]
+    assert values("memory", short + "q", capfd) in ([], [short + "q"])
+
+
+def test_a_source_of_the_persons_own_file_is_offered(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("RAGMEM_HOME", str(tmp_path))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "sources.toml").write_text('[sources.journal]\nglob = "~/journal/*.md"\n')
+
+    assert values("source", "jour", capfd) == ["journal"]
+
+
+def test_a_value_with_a_line_break_is_left_out(home, tmp_path, monkeypatch, capfd):
+    copy = tmp_path / "data"
+    shutil.copytree(home / "data", copy)
+    with closing(sqlite3.connect(copy / "memory.db")) as database, database:
+        database.execute("""UPDATE memories SET tags = '["fine", "two\\nlines", "\\u001b[31mred"]'""")
+    monkeypatch.setenv("RAGMEM_HOME", str(tmp_path))
+
+    assert values("tag", "", capfd) == ["fine"]
+
+
+@pytest.mark.parametrize("kind", [*FINDERS, ""])
+@pytest.mark.parametrize(
+    "state", ["missing", "damaged", "empty", "a folder", "truncated", "unreadable tables"]
+)
+def test_nothing_is_said_about_a_home_that_cannot_be_read(kind, state, home, capfd):
+    database = Path(os.environ["RAGMEM_HOME"]) / "data" / "memory.db"
+    if state != "missing":
+        database.parent.mkdir(parents=True)
+    if state == "damaged":
+        database.write_bytes(os.urandom(8_192))
+    elif state == "empty":
+        database.touch()
+    elif state == "a folder":
+        database.mkdir()
+    elif state == "truncated":
+        database.write_bytes((home / "data" / "memory.db").read_bytes()[:6_000])
+    elif state == "unreadable tables":
+        with closing(sqlite3.connect(database)) as other, other:
+            other.execute("CREATE TABLE memories (other)")
+
+    found = values(kind, "x", capfd)
+
+    assert found == []
+
+
+def test_a_locked_home_costs_a_moment_and_says_nothing(home, tmp_path, monkeypatch, capfd):
+    shutil.copytree(home / "data", tmp_path / "data")
+    monkeypatch.setenv("RAGMEM_HOME", str(tmp_path))
+    path = tmp_path / "data" / "memory.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA locking_mode = EXCLUSIVE")
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("UPDATE memories SET title = 'changed'")
+        begun = time.monotonic()
+        found = values("tag", "chat", capfd)
+
+    assert found in ([], ["chat logs"])
+    assert time.monotonic() - begun < 5
+
+
+def test_a_writer_at_work_does_not_stop_a_tab(home, tmp_path, monkeypatch, capfd):
+    shutil.copytree(home / "data", tmp_path / "data")
+    monkeypatch.setenv("RAGMEM_HOME", str(tmp_path))
+    with closing(sqlite3.connect(tmp_path / "data" / "memory.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE memories SET title = 'changed'")
+
+        assert values("tag", "chat", capfd) == ["chat logs"]
+
+
+@pytest.mark.usefixtures("at_home")
+def test_a_tab_leaves_no_file_behind(home, capfd):
+    before = sorted(home.rglob("*"))
+    values("tag", "", capfd)
+
+    assert sorted(home.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("at_home")
+def test_values_are_utf8_whatever_the_locale(home):
+    result = subprocess.run(
+        [sys.executable, "-m", "ragmem", "__complete", "tag", "na"],
+        capture_output=True,
+        check=True,
+        env=environment(home) | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+
+    assert result.stdout.decode() == "naïve café\t1 memory\n"
+    assert not result.stderr

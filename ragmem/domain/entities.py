@@ -251,6 +251,7 @@ def _is_name(text: str, words: list[_Word], name: str, form: Form) -> bool:
     return words[0].inside or any(word.text.isupper() for word in words)
 
 
+@lru_cache(maxsize=64)
 def _is_title(text: str) -> bool:
     """Tell whether most words of a statement begin with a capital, so that a capital says nothing."""
     words = [word for word in text.split() if word[0].isalpha()]

@@ -1,0 +1,128 @@
+"""Start-up: what each answer may import, counted in modules, because milliseconds depend on the machine."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from ragmem.cli.app import COMMANDS, load_command
+
+# What takes tenths of seconds to import, or seconds.
+HEAVY = ["lightrag", "mlx", "mlx_lm", "transformers", "torch", "pydantic", "onnxruntime", "fastapi", "httpx"]
+MIDDLING = ["numpy", "typer", "rich", "orjson", "pathspec", "asyncio", "ssl", "email", "logging"]
+
+# Modules above `python -c pass`: what Python 3.11 needs, and a tenth for other versions of it.
+BUDGETS = {
+    "--version": 20,
+    "hook SessionStart": 20,
+    "__complete source x": 75,
+    "__complete tag x": 75,
+    "__complete memory x": 85,
+    "--help": 180,
+    "query --help": 240,
+}
+
+REPORT = "sys.stderr.write(chr(10) + 'MODULES ' + ' '.join(sys.modules))"
+RUN = f"import sys; from ragmem.__main__ import run; run(sys.argv[1:]); {REPORT}"
+
+
+def modules(code, *arguments):
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=True,
+    )
+    return set(result.stderr.rpartition("MODULES ")[2].split())
+
+
+@pytest.fixture(scope="module")
+def python_alone():
+    return modules(f"import sys; {REPORT}")
+
+
+@pytest.mark.parametrize(("line", "budget"), BUDGETS.items())
+def test_an_answer_stays_within_its_modules(line, budget, python_alone):
+    loaded = modules(RUN, *line.split()) - python_alone
+
+    assert len(loaded) <= budget, sorted(loaded)
+    assert not loaded.intersection(HEAVY)
+
+
+@pytest.mark.parametrize(
+    "line", ["--version", "hook SessionStart", "__complete source x", "__complete memory x"]
+)
+def test_an_instant_answer_needs_the_standard_library_only(line):
+    assert not modules(RUN, *line.split()).intersection(HEAVY + MIDDLING)
+
+
+@pytest.mark.parametrize("name", ["seed", "ingest", "query", "gc", "inspect"])
+def test_a_command_loads_no_other_command_and_no_service_before_it_runs(name):
+    loaded = modules(RUN, name, "--help")
+
+    assert {item for item in loaded if item.startswith("ragmem.cli.") and item.count(".") == 2} == {
+        "ragmem.cli.app",
+        "ragmem.cli.common",
+        f"ragmem.cli.{name}",
+    }
+    assert not loaded.intersection([*HEAVY, "rich", "numpy"])
+
+
+@pytest.mark.slow
+def test_a_cold_query_on_the_default_backends_loads_no_framework(ragmem):
+    default = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}
+    stored = ragmem("ingest", "-", "--project", "user", stdin="PostgreSQL keeps our sessions.", **default)
+    assert stored.returncode == 0, stored.stderr
+
+    loaded = modules(RUN, "query", "where do the sessions live", "--all")
+
+    assert "numpy" in loaded
+    # onnxruntime may be the engine of the embedder, where it is installed and the faster one.
+    assert not loaded.intersection(set(HEAVY) - {"onnxruntime"})
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_says_what_the_command_says(name):
+    module = importlib.import_module(COMMANDS[name].module)
+    command, _, meaning = (module.__doc__ or "").splitlines()[0].partition(": ")
+
+    assert load_command(name).help.splitlines()[0] == COMMANDS[name].help
+    assert command == f"`ragmem {name}`"
+    assert COMMANDS[name].help.lower().startswith(meaning.rstrip(".").lower())
+
+
+def test_the_help_lists_all_commands(ragmem):
+    shown = ragmem("--help")
+
+    assert shown.returncode == 0
+    listed = shown.stdout.partition("Commands:\n")[2]
+    assert [line.split()[0] for line in listed.splitlines()[:6]] == list(COMMANDS)
+    assert all(entry.help in listed for entry in COMMANDS.values())
+
+
+def test_no_argument_shows_the_help(ragmem):
+    assert ragmem().stdout == ragmem("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"), [("quer", "query"), ("inspekt", "inspect"), ("ingset", "ingest")]
+)
+def test_an_unknown_command_names_the_nearest(typed, nearest, ragmem):
+    result = ragmem(typed)
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"did you mean '{nearest}'" in result.stderr.lower()
+
+
+@pytest.mark.parametrize("arguments", [["SessionStart"], ["no such event"], [], ["Stop", "--json"]])
+def test_a_hook_exits_at_once_while_its_input_stays_open(arguments):
+    with subprocess.Popen(
+        [sys.executable, "-m", "ragmem", "hook", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.wait(timeout=20) == 0
+        assert process.stdout.read() == b""

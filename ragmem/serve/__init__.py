@@ -1,0 +1,1 @@
+"""The server: the memory over HTTP, on this machine."""

@@ -1,0 +1,89 @@
+"""The token that opens the server: made at the first start, kept in a file that only its owner can read."""
+
+import hmac
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from ragmem.errors import ConfigError, StorageError
+
+TOKEN_NAME = "serve.token"  # noqa: S105 - the name of a file
+TOKEN_BYTES = 32
+_SHORTEST = 32
+_LONGEST = 512
+
+
+def token_path(state: Path) -> Path:
+    """Return where the token of this home lies."""
+    return state / TOKEN_NAME
+
+
+def load_token(state: Path) -> str:
+    """Return the token, made with 256 bits of randomness where there is none; two first starts agree on one.
+
+    The folder becomes 0700 and the file 0600. Raises ConfigError for a token that others may have read or
+    that is none, StorageError where the folder cannot be written.
+    """
+    path = token_path(state)
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if stat.S_IMODE(state.stat().st_mode) != 0o700:
+            state.chmod(0o700)
+        if not path.is_symlink() and not path.exists():
+            _make(path)
+        return _read(path)
+    except OSError as error:
+        raise StorageError(
+            f'cannot keep the token in "{path}": {error.strerror}',
+            hint="check the folder's permissions, or set RAGMEM_HOME to another one",
+        ) from error
+
+
+def _make(path: Path) -> None:
+    # Written beside and then linked: a file that appears is whole, and the first of two writers wins.
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(TOKEN_BYTES) + "\n")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+    finally:
+        draft.unlink()
+
+
+def _read(path: Path) -> str:
+    again = f'delete it, and the next start makes a new one: rm "{path}"'
+    if path.is_symlink():
+        raise ConfigError(f'the token "{path}" is a link', hint=again)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise ConfigError(f'others can read or replace the token in "{path}"', hint=again)
+        token = file.read(_LONGEST + 1).strip()
+    if not _SHORTEST <= len(token) <= _LONGEST or not token.isascii() or len(token.split()) != 1:
+        raise ConfigError(f'the file "{path}" holds no token', hint=again)
+    return token.decode("ascii")
+
+
+def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
+    """Tell whether a request's headers carry the token, as `Authorization: Bearer` or as `X-API-Key`.
+
+    Each header that may hold it is compared in full and in constant time.
+    """
+    wanted = token.encode("ascii")
+    found = False
+    for name, value in headers:
+        if name == b"x-api-key":
+            given = value.strip()
+        elif name == b"authorization" and value[:7].lower() == b"bearer ":
+            given = value[7:].strip()
+        else:
+            continue
+        found |= hmac.compare_digest(given, wanted)
+    return found

@@ -1,0 +1,71 @@
+"""The FastAPI application over an open memory."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from ragmem import __version__
+from ragmem.domain.model import USER
+from ragmem.errors import RagmemError
+from ragmem.memory import Ragmem
+from ragmem.serve import failures, rest
+from ragmem.serve.guard import Guard
+from ragmem.serve.origin import Names
+from ragmem.serve.workers import Workers
+
+DESCRIPTION = """Memory for AI coding assistants, on this machine.
+
+The paths and the JSON are those of LightRAG's server.
+
+Every path but /health wants the token, as `Authorization: Bearer` or `X-API-Key`. No language model is
+configured in this release: an answer is the context that was found, and not a generated text."""
+
+_WARMING = "warm up"
+
+
+def create_app(
+    memory: Ragmem,
+    *,
+    token: str,
+    names: Names,
+    warn: Callable[[str], None] = lambda _: None,
+) -> FastAPI:
+    """Return the application; the memory stays the caller's, to be closed after the application has ended.
+
+    At its start it loads models and engine; `warn` gets a line when they cannot load, and full text serves.
+    """
+    workers = Workers()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await workers.run(lambda: warm_up(memory, warn))
+        try:
+            yield
+        finally:
+            workers.close()
+
+    # The pages of documentation would load scripts from elsewhere; the description itself stays.
+    app = FastAPI(
+        title="ragmem",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    failures.install(app)
+    app.add_middleware(Guard, token=token, names=names)
+    app.include_router(rest.routes(memory, workers))
+    return app
+
+
+def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:
+    """Load models and engine by a first question, so that nobody waits for them; never raises RagmemError."""
+    if not memory.catalog.exists():
+        return
+    try:
+        memory.store.native_query(_WARMING, "naive", keywords=[_WARMING], limit=1, project=USER)
+    except RagmemError as error:
+        warn(str(error))

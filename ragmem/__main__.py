@@ -9,18 +9,26 @@ from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Ragm
 
 def main() -> None:
     """Run the command line of this process and exit."""
-    try:
-        code = run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        code = _reader_left()
-    sys.exit(code)
+    _open_closed_streams()
+    sys.exit(run(sys.argv[1:]))
+
+
+def _open_closed_streams() -> None:
+    """Lead a stream that was closed before the start (`>&-`) nowhere; a file would take its number else."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        import os
+
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit code of a command line; every error has become one line on stderr."""
     try:
-        return _dispatch(arguments)
+        code = _dispatch(arguments)
+        # Here and not while Python exits: a full disk or a reader that left has its own exit code.
+        sys.stdout.flush()
     except RagmemError as error:
         _complain(str(error), error.hint)
         return error.exit_code
@@ -35,9 +43,11 @@ def run(arguments: Sequence[str]) -> int:
             f"the system refused{where}: {(error.strerror or str(error)).lower()}",
             "check free space and permissions, or set RAGMEM_HOME to another folder",
         )
+        _drop_unwritten()
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into a report
         return _report_bug(error)
+    return code
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -63,16 +73,32 @@ def _complain(message: str, hint: str) -> None:
     line = " ".join(message.split())
     text = f"ragmem: {line}\n" + (f"\nhint: {' '.join(hint.split())}\n" if hint else "")
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.flush()
+    except OSError:
+        # Nobody can be told; the exit code still says it.
+        _lead_nowhere(sys.stderr.fileno())
 
 
 def _reader_left() -> int:
-    """Go quietly when the reader of a pipe has left; Python would complain while it exits."""
+    """Go quietly when the reader of a pipe has left."""
+    _lead_nowhere(sys.stdout.fileno())
+    return EXIT_OK
+
+
+def _drop_unwritten() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _lead_nowhere(sys.stdout.fileno())
+
+
+def _lead_nowhere(descriptor: int) -> None:
+    """Let what a stream still holds vanish; Python would try again while it exits, and complain."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_OK
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def _report_bug(error: Exception) -> int:

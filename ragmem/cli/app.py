@@ -103,6 +103,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
         raise UsageError(_lowered(error.format_message()), hint=f"{path} --help") from error
     except typer.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit:
+        # The one way in which Click exits by itself here: the reader of a pipe has left.
+        raise BrokenPipeError from None
     return result if isinstance(result, int) else EXIT_OK
 
 

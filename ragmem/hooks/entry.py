@@ -1,7 +1,8 @@
 """`ragmem hook EVENT`: the entry that an assistant's hook calls; it always exits 0."""
 
-import sys
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 
 def hook(arguments: Sequence[str]) -> int:
@@ -11,5 +12,8 @@ def hook(arguments: Sequence[str]) -> int:
     takes what stands there into its context.
     """
     event = arguments[0] if arguments else ""
-    sys.stderr.write(f'ragmem: hooks are not part of this release: "{event}" was not stored\n')
+    message = f'ragmem: hooks are not part of this release: "{event}" was not stored\n'
+    # Past Python's buffer: what could not be written would change the exit code while Python exits.
+    with suppress(OSError):
+        os.write(2, message.encode("utf-8", "backslashreplace"))
     return 0

@@ -18,7 +18,7 @@ from ragmem.cli.common import (
     size,
     table,
 )
-from ragmem.errors import EXIT_OK, NotFoundError
+from ragmem.errors import EXIT_OK, NotFoundError, UsageError
 
 EPILOG = """\b
 Examples:
@@ -44,7 +44,12 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
     """Look into the memory: numbers, memories, entities, settings."""
-    return stats(as_json=as_json) if context.invoked_subcommand is None else EXIT_OK
+    name = context.invoked_subcommand
+    if name is None:
+        return stats(as_json=as_json)
+    if as_json:
+        raise UsageError(f"--json stands before {name}", hint=f"ragmem inspect {name} ... --json")
+    return EXIT_OK
 
 
 @app.command()

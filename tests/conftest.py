@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+# Variables of the person or of CI that would change what a command writes, or when.
+CHANGING = {"NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED", "COLUMNS"}
+
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory):
@@ -13,7 +16,7 @@ def _own_home(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.startswith(("RAGMEM_", "XDG_")) or name in {"NO_COLOR", "FORCE_COLOR"}:
+            if name.startswith(("RAGMEM_", "XDG_")) or name in CHANGING:
                 patch.delenv(name)
         patch.setenv("HOME", str(home))
         patch.setenv("RAGMEM_HOME", str(home / "ragmem"))

@@ -41,7 +41,7 @@ SHELLS = [pytest.param(name, marks=mark) for name, mark in NEEDS.items()]
 TYPED = {
     "a command": ("que", ["query"]),
     "an option": ("query --exp", ["query", "--explain"]),
-    "a command of a group": ("inspect --json st", ["inspect", "--json", "stats"]),
+    "a command of a group": ("inspect st", ["inspect", "stats"]),
     "a choice": ("query --mode na", ["query", "--mode", "naive"]),
     "a source that was never seeded": ("query --source refl", ["query", "--source", "reflections"]),
     "a space": ("query --tag chat", ["query", "--tag", "chat logs"]),

@@ -39,6 +39,7 @@ class LightRAGStore:
         self._home = home.Home(database=database, models=models, index=self._index)
         self._options = options
         self._opened_engine: Engine | None = None
+        self._engine_guard = threading.Lock()
         self._ready = False
         self._ahead: dict[VectorKey, tuple[str, NDArray[np.float32]]] = {}
         self._ahead_guard = threading.Lock()
@@ -46,11 +47,12 @@ class LightRAGStore:
 
     @property
     def _engine(self) -> "Engine":
-        if self._opened_engine is None:
-            from ragmem.backends.lightrag.engine import Engine
+        with self._engine_guard:
+            if self._opened_engine is None:
+                from ragmem.backends.lightrag.engine import Engine
 
-            self._opened_engine = Engine(self._home, self._options)
-        return self._opened_engine
+                self._opened_engine = Engine(self._home, self._options)
+            return self._opened_engine
 
     def _create(self) -> None:
         if not self._ready:

@@ -1,0 +1,484 @@
+"""The REST interface without a socket: shapes, scopes, refusals, failures."""
+
+import fcntl
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ragmem.serve import asking
+from ragmem.serve.guard import MAX_BODY
+from ragmem.serve.workers import COUNT
+
+FILE_TOKEN = re.compile(r"\bm-[a-z2-7]{26}\b")
+NOTE = (
+    "We decided to keep secrets in Vault 1.15, because the environment files were committed by mistake."
+    " Root cause: no rule in `.gitignore`. The fix is a hook that scans each commit."
+)
+MODES = ["local", "global", "hybrid", "naive", "mix", "ragmem"]
+
+
+def ok(response):
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_a_query_answers_with_the_context_and_its_references(reader):
+    answer = ok(reader.post("/query", query="why did we deploy PostgreSQL with Kubernetes"))
+    assert answer.keys() == {"response", "references", "response_time", "llm_generated", "notes"}
+    assert answer["response"].startswith("<ragmem-memory>")
+    assert "the volume was never resized" in answer["response"]
+    assert answer["llm_generated"] is False
+    first = answer["references"][0]
+    assert first.keys() == {"reference_id", "file_path", "memory_id"}
+    assert first["reference_id"] == "1"
+    assert first["file_path"] == str(reader.home / "notes" / "deploy.md")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_mode_finds_the_note_and_never_shows_a_file_token(reader, mode):
+    body = {"query": "PostgreSQL Kubernetes deploy", "mode": mode}
+    answer = reader.post("/query", **body)
+    assert str(reader.home / "notes" / "deploy.md") in [one["file_path"] for one in ok(answer)["references"]]
+    data = reader.post("/query/data", **body)
+    assert ok(data)["metadata"]["query_mode"] == mode
+    assert not FILE_TOKEN.search(answer.text + data.text)
+
+
+def test_every_field_of_lightrag_is_accepted(reader):
+    ok(
+        reader.post(
+            "/query",
+            query="PostgreSQL Kubernetes",
+            mode="mix",
+            only_need_context=True,
+            only_need_prompt=False,
+            response_type="Bullet Points",
+            top_k=5,
+            chunk_top_k=3,
+            max_entity_tokens=100,
+            max_relation_tokens=100,
+            max_total_tokens=4000,
+            hl_keywords=["deployment"],
+            ll_keywords=["PostgreSQL"],
+            conversation_history=[{"role": "user", "content": "hello"}],
+            user_prompt="be brief",
+            enable_rerank=True,
+            include_references=True,
+            include_chunk_content=True,
+            stream=True,
+            a_field_of_tomorrow=1,
+        )
+    )
+
+
+def test_references_can_be_left_out_or_carry_their_texts(reader):
+    question = {"query": "PostgreSQL Kubernetes deploy"}
+    assert ok(reader.post("/query", **question, include_references=False))["references"] is None
+    with_texts = ok(reader.post("/query", **question, include_chunk_content=True))["references"]
+    assert any("Kubernetes" in text for one in with_texts for text in one["content"])
+
+
+def test_a_prompt_ends_with_the_question(reader):
+    answer = ok(
+        reader.post(
+            "/query",
+            query="PostgreSQL deploy",
+            only_need_prompt=True,
+            user_prompt="be brief",
+            response_type="List",
+        )
+    )
+    assert answer["response"].startswith("<ragmem-memory>")
+    assert answer["response"].endswith("be brief\n\nAnswer in this form: List\n\nQuestion: PostgreSQL deploy")
+
+
+def test_the_context_stays_within_its_tokens_and_cites_what_it_shows(reader):
+    answer = ok(reader.post("/query", query="PostgreSQL psycopg Redis Kubernetes", max_total_tokens=150))
+    assert len(answer["response"]) <= 600
+    assert len(answer["references"]) == answer["response"].count("\n[")
+
+
+def test_chunk_top_k_bounds_the_answer(reader):
+    wide = ok(reader.post("/query/data", query="PostgreSQL psycopg Redis Kubernetes"))["data"]["chunks"]
+    one = ok(reader.post("/query/data", query="PostgreSQL psycopg Redis Kubernetes", chunk_top_k=1))
+    assert len(wide) > 1
+    assert len(one["data"]["chunks"]) == 1
+
+
+def test_nothing_found_is_said_with_no_references(reader):
+    body = {"query": "xylophone quasar", "mode": "ragmem"}
+    answer = ok(reader.post("/query", **body))
+    assert answer["response"] == "Nothing in memory bears on this question."
+    assert answer["references"] == []
+    data = ok(reader.post("/query/data", **body))
+    assert data["status"] == "failure"
+    assert data["metadata"]["failure_reason"] == "no_results"
+    assert data["data"] == {"entities": [], "relationships": [], "chunks": [], "references": []}
+
+
+def test_query_data_is_lightrags_document_with_our_fields_in_chunks(reader):
+    document = ok(reader.post("/query/data", query="PostgreSQL Kubernetes deploy"))
+    assert document.keys() == {"status", "message", "data", "metadata"}
+    assert document["status"] == "success"
+    assert document["data"].keys() == {"entities", "relationships", "chunks", "references"}
+    chunk = document["data"]["chunks"][0]
+    assert chunk.keys() >= {"reference_id", "content", "file_path", "chunk_id"}
+    assert chunk.keys() >= {"memory_id", "score", "event_time", "source"}
+    assert chunk["file_path"] == str(reader.home / "notes" / "deploy.md")
+    assert 0 < chunk["score"] <= 1
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", chunk["event_time"])
+    assert chunk["source"] == "ingest"
+    assert document["data"]["references"][0]["file_path"] == chunk["file_path"]
+    assert document["metadata"]["keywords"].keys() == {"high_level", "low_level"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"query": ""},
+        {"query": "ab"},
+        {"query": "  a  "},
+        {"query": 7},
+        {"query": "deploy", "mode": "telepathy"},
+        {"query": "deploy", "mode": "bypass"},
+        {"query": "deploy", "top_k": 0},
+        {"query": "deploy", "chunk_top_k": 100_000},
+        {"query": "de\ud800ploy"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/query", "/query/data"])
+def test_a_question_that_cannot_be_asked_is_unprocessable(reader, path, body):
+    response = reader.post(path, **body)
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["msg"]
+    assert "input" not in response.json()["detail"][0]
+
+
+def test_bypass_is_refused_with_the_reason(reader):
+    assert "none is configured" in reader.post("/query", query="deploy", mode="bypass").text
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b'"query"', b"\xff\xfe", b"[" * 100_000])
+def test_a_body_that_is_no_request_is_refused(reader, raw):
+    response = reader.send("POST", "/query", content=raw, headers={"Content-Type": "application/json"})
+    assert response.status_code in {400, 422}
+    assert "detail" in response.json()
+
+
+def test_a_very_long_question_is_refused_with_a_hint(reader):
+    response = reader.post("/query", query="word " * 10_000)
+    assert response.status_code == 400
+    assert response.json()["hint"]
+
+
+def test_projects_bound_a_question(client, tmp_path):
+    (project,) = [one["project"] for one in chunks(client, "PostgreSQL psycopg") if one][:1]
+    ok(
+        client.post(
+            "/documents/text", text="PostgreSQL and psycopg for everyone, we decided.", file_source="u"
+        )
+    )
+    assert {one["project"] for one in chunks(client, "PostgreSQL psycopg")} == {project, "user"}
+    assert {one["project"] for one in chunks(client, "PostgreSQL psycopg", projects=["user"])} == {"user"}
+    assert {one["project"] for one in chunks(client, "PostgreSQL psycopg", projects=[project])} == {project}
+    unknown = client.post("/query", query="PostgreSQL", projects=["nowhere"])
+    assert unknown.status_code == 404
+    assert unknown.json()["hint"]
+
+
+def chunks(client, text, **more):
+    return ok(client.post("/query/data", query=text, mode="ragmem", **more))["data"]["chunks"]
+
+
+def test_a_text_is_found_as_soon_as_it_is_stored(client):
+    text = "We decided to use Grafana for dashboards, because Kibana was slow on the cluster."
+    answer = ok(client.post("/documents/text", text=text, file_source="dash.md", tags=["ops"]))
+    assert answer.keys() == {"status", "message", "track_id", "memory_ids"}
+    assert answer["status"] == "success"
+    found = ok(client.post("/query", query="Grafana dashboards Kibana"))
+    assert found["references"][0]["file_path"] == "dash.md"
+    assert found["references"][0]["memory_id"] == answer["memory_ids"][0]
+
+
+def test_the_same_text_again_is_duplicated_and_a_changed_one_replaces_it(client):
+    first = ok(
+        client.post("/documents/text", text="We decided for Vault 1.15 to keep secrets.", file_source="v")
+    )
+    again = ok(
+        client.post("/documents/text", text="We decided for Vault 1.15 to keep secrets.", file_source="v")
+    )
+    other = ok(
+        client.post("/documents/text", text="We decided for SOPS 3.9 to keep secrets.", file_source="v")
+    )
+    assert [one["status"] for one in (first, again, other)] == ["success", "duplicated", "success"]
+    assert first["memory_ids"] == again["memory_ids"] == other["memory_ids"]
+    assert "Vault" not in client.post("/query", query="what keeps secrets Vault SOPS").json()["response"]
+
+
+def test_a_text_without_a_source_is_known_by_its_content(client):
+    texts = ["We decided to use Terraform 1.9 for the network.", "We decided to use Ansible for the hosts."]
+    first = ok(client.post("/documents/texts", texts=texts))
+    assert first["status"] == "success"
+    assert len(set(first["memory_ids"])) == 2
+    again = ok(client.post("/documents/texts", texts=[*texts, "We decided to use Packer for the images."]))
+    assert again["status"] == "success"
+    assert again["message"].startswith("1 stored, 2 there already")
+    assert ok(client.post("/documents/texts", texts=texts))["status"] == "duplicated"
+
+
+def test_an_event_time_without_a_zone_is_utc(client):
+    ok(
+        client.post(
+            "/documents/text",
+            text="We decided to use Nomad for batch jobs.",
+            file_source="nomad",
+            event_time="2026-03-15T10:00:00",
+        )
+    )
+    (chunk,) = [one for one in chunks(client, "Nomad batch jobs") if one["file_path"] == "nomad"]
+    assert chunk["event_time"] == "2026-03-15T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/documents/text", {"text": ""}, 422),
+        ("/documents/text", {"text": "  \n"}, 400),
+        ("/documents/text", {"text": "a\0b"}, 400),
+        ("/documents/text", {"text": "x\ud800"}, 422),
+        ("/documents/text", {"text": "fine", "file_source": "a\nb"}, 422),
+        ("/documents/text", {"text": "fine", "file_source": "\ud800"}, 422),
+        ("/documents/text", {"text": "fine", "project": "../etc"}, 400),
+        ("/documents/text", {"text": "word " * 2_000_000}, 400),
+        ("/documents/texts", {"texts": []}, 422),
+        ("/documents/texts", {"texts": ["one", "two"], "file_sources": ["one"]}, 400),
+    ],
+)
+def test_a_text_that_cannot_be_stored_is_refused_and_nothing_is_stored(client, filled, path, body, status):
+    before = filled.catalog.memories.ids()
+    response = client.post(path, **body)
+    assert response.status_code == status, response.text
+    assert filled.catalog.memories.ids() == before
+
+
+def test_a_file_source_is_a_name_and_never_read(client, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the launch code is 0000")
+    ok(client.post("/documents/text", text="We decided to rotate codes weekly.", file_source=str(secret)))
+    assert "0000" not in client.post("/query", query="launch code rotate codes").text
+
+
+def test_the_graph_around_a_label_has_lightrags_shape(reader):
+    graph = ok(reader.get("/graphs", label="PostgreSQL", max_depth=1, max_nodes=50))
+    assert graph.keys() == {"nodes", "edges", "is_truncated"}
+    names = {name for node in graph["nodes"] for name in node["labels"]}
+    assert "PostgreSQL" in names
+    assert all(node.keys() == {"id", "labels", "properties"} for node in graph["nodes"])
+    assert all(edge.keys() == {"id", "type", "source", "target", "properties"} for edge in graph["edges"])
+    ids = {node["id"] for node in graph["nodes"]}
+    assert {edge[end] for edge in graph["edges"] for end in ("source", "target")} <= ids
+
+
+def test_an_unknown_label_gives_an_empty_graph(reader):
+    empty = {"nodes": [], "edges": [], "is_truncated": False}
+    assert ok(reader.get("/graphs", label="Nowhere")) == empty
+
+
+def test_the_star_is_the_whole_graph_and_no_entity(reader):
+    assert ok(reader.get("/graphs", label="*"))["nodes"]
+    assert ok(reader.get("/graph/entity/exists", name="*")) == {"exists": False}
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"label": "a", "max_depth": 0}, {"label": "a", "max_nodes": 0}, {"label": "a" * 2_000}]
+)
+def test_a_graph_that_cannot_be_asked_for_is_unprocessable(reader, params):
+    assert reader.get("/graphs", **params).status_code == 422
+
+
+def test_labels_are_listed_ranked_searched_and_known(reader):
+    names = ok(reader.get("/graph/label/list"))
+    assert names == sorted(names)
+    assert "PostgreSQL" in names
+    popular = ok(reader.get("/graph/label/popular", limit=3))
+    assert len(popular) == 3
+    assert set(popular) <= set(names)
+    assert "PostgreSQL" in ok(reader.get("/graph/label/search", q="postgresql"))
+    assert "PostgreSQL" in ok(reader.get("/graph/label/search", q="GRESQL"))
+    assert ok(reader.get("/graph/label/search", q=" ")) == []
+    assert ok(reader.get("/graph/entity/exists", name="PostgreSQL")) == {"exists": True}
+    assert ok(reader.get("/graph/entity/exists", name="postgres")) == {"exists": False}
+
+
+def test_a_graph_can_be_one_projects(reader):
+    assert ok(reader.get("/graph/label/list", project="user")) == []
+    assert ok(reader.get("/graph/entity/exists", name="PostgreSQL", project="user")) == {"exists": False}
+    assert reader.get("/graph/label/list", project="nowhere").status_code == 404
+
+
+def test_health_reveals_nothing_without_the_token(client):
+    public = client.send("GET", "/health", headers={"Authorization": "Bearer wrong"})
+    assert ok(public).keys() == {"status", "version"}
+    private = ok(client.get("/health"))
+    assert private["status"] == "healthy"
+    assert private["counts"]["memories"] == 3
+    assert private["counts"]["entities"] > 0
+    assert private["backends"] == {"models": "fake", "store": "fake"}
+
+
+PATHS = [
+    ("POST", "/query"),
+    ("POST", "/query/data"),
+    ("POST", "/documents/text"),
+    ("GET", "/graphs"),
+    ("GET", "/graph/label/list"),
+    ("GET", "/openapi.json"),
+    ("GET", "/docs"),
+    ("GET", "/nowhere"),
+    ("OPTIONS", "/query"),
+    ("GET", "//health"),
+    ("GET", "/health/"),
+    ("GET", "/health/../graphs"),
+]
+
+
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic dDp0"])
+def test_every_path_but_health_wants_the_token(reader, given):
+    for method, path in PATHS:
+        response = reader.send(method, path, headers={"Authorization": given})
+        assert response.status_code == 401, path
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize("path", ["/health", "/graph/label/list"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "evil.example:9622"},
+        {"Host": ""},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://localhost:3000"},
+        {"Origin": "null"},
+    ],
+)
+def test_foreign_names_are_refused_even_with_the_token(reader, path, headers):
+    assert reader.send("GET", path, headers=headers).status_code == 403
+
+
+def test_our_own_page_may_ask_and_nobody_may_cache(reader):
+    response = reader.send("GET", "/graph/label/list", headers={"Origin": "http://127.0.0.1:9622"})
+    assert response.status_code == 200
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_large_body_is_refused_whether_announced_or_not(client):
+    async def parts():
+        for _ in range(17):
+            yield b" " * 1024 * 1024
+
+    announced = client.send("POST", "/query", content=b" " * (MAX_BODY + 1))
+    assert announced.status_code == 413
+    unannounced = client.send("POST", "/documents/text", content=parts())
+    assert unannounced.status_code == 413
+    assert "16 MB" in unannounced.json()["detail"]
+
+
+def test_the_description_says_that_there_is_no_language_model(reader):
+    document = ok(reader.get("/openapi.json"))
+    assert "No language model is\nconfigured" in document["info"]["description"]
+    assert "No language model is configured" in document["paths"]["/query"]["post"]["description"]
+
+
+def test_an_empty_home_answers_that_nothing_is_stored_and_stays_empty(open_memory, connect):
+    memory = open_memory()
+    with connect(memory) as client:
+        answer = ok(client.post("/query", query="anything at all"))
+        assert answer["references"] == []
+        assert "ragmem seed" in answer["notes"][0]
+        assert ok(client.get("/graphs", label="*"))["nodes"] == []
+        assert ok(client.get("/graph/label/list")) == []
+        assert ok(client.get("/graph/entity/exists", name="x")) == {"exists": False}
+        assert ok(client.get("/health"))["projects"] == 0
+        assert not memory.catalog.exists()
+        ok(client.post("/documents/text", text=NOTE))
+        assert ok(client.post("/query", query="Vault keeps secrets"))["references"]
+
+
+def test_a_text_of_little_signal_is_kept_and_the_answer_says_how_to_find_it(client):
+    answer = ok(client.post("/documents/text", text="see you tomorrow at the zoo", file_source="chat"))
+    assert answer["status"] == "success"
+    assert "1 of little signal, found by the mode ragmem only" in answer["message"]
+    found = ok(client.post("/query", query="tomorrow at the zoo", mode="ragmem"))
+    assert "chat" in [one["file_path"] for one in found["references"]]
+
+
+def test_a_busy_store_asks_to_come_back(filled, open_memory, connect):
+    memory = open_memory(RAGMEM_WRITE_BUSY_TIMEOUT_S="0.1")
+    with connect(memory) as client:
+        lock = os.open(memory.catalog.database.home / "write.lock", os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            busy = client.post("/documents/text", text="We decided to wait.")
+            assert ok(client.post("/query", query="PostgreSQL Kubernetes"))["references"]
+        finally:
+            os.close(lock)
+        assert busy.status_code == 503
+        assert int(busy.headers["retry-after"]) > 0
+        assert busy.json().keys() == {"detail", "hint"}
+        ok(client.post("/documents/text", text="We decided to wait."))
+
+
+def test_a_missing_backend_leaves_full_text_and_says_so(filled, open_memory, connect):
+    warnings = []
+    with connect(open_memory(RAGMEM_MODELS_BACKEND="missing"), warn=warnings.append) as client:
+        assert any('no backend "missing"' in line for line in warnings)
+        answer = ok(client.post("/query", query="PostgreSQL Kubernetes", mode="ragmem"))
+        assert answer["references"]
+        assert "full text only" in answer["notes"][0]
+        refused = client.post("/query", query="PostgreSQL Kubernetes", mode="mix")
+        assert refused.status_code == 503
+        assert "missing" in refused.json()["detail"]
+
+
+def test_a_damaged_database_is_a_clear_500(open_memory, connect):
+    memory = open_memory()
+    folder = memory.catalog.database.home
+    folder.mkdir(parents=True)
+    memory.catalog.database.path.write_bytes(b"no database " * 500)
+    with connect(memory) as client:
+        response = client.post("/query", query="PostgreSQL Kubernetes")
+        assert response.status_code == 500
+        assert "damaged" in response.json()["detail"]
+        assert response.json()["hint"]
+
+
+def test_a_bug_shows_no_traceback(client, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("secret of the house")
+
+    monkeypatch.setattr(asking, "query", broken)
+    response = client.post("/query", query="PostgreSQL")
+    assert response.status_code == 500
+    assert response.json()["detail"] == "this is a bug in ragmem"
+    assert "secret of the house" not in response.text
+    assert "Traceback" not in response.text
+
+
+def test_many_requests_at_once_open_no_more_connections_than_threads(client, filled):
+    question = ("POST", "/query", {"json": {"query": "PostgreSQL Kubernetes"}})
+    for _ in range(3):
+        assert {response.status_code for response in client.together(*[question] * 40)} == {200}
+    assert len(filled.catalog.database._all) <= COUNT + 1
+
+
+def test_two_threads_open_one_store(open_memory):
+    memory = open_memory()
+    with ThreadPoolExecutor(8) as pool:
+        stores = set(pool.map(lambda _: id(memory.store), range(32)))
+    assert len(stores) == 1

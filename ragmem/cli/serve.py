@@ -73,18 +73,23 @@ def serve(
         token = load_token(state)
         listening = bind(where, memory.settings.serve.port if port is None else port)
         url = f"http://{place(where, listening.getsockname()[1])}"
-        if remote and not quiet:
-            tell(f"warning: other machines can reach {where}, and what they send and get is not encrypted")
+
+        def note(line: str) -> None:
+            if not quiet:
+                tell(line)
 
         def ready() -> None:
-            tell(f"listening on {url}, token in {token_path(state)}")
+            note(f"listening on {url}, token in {token_path(state)}")
+
+        if remote:
+            note(f"warning: other machines can reach {where}, and what they send and get is not encrypted")
 
         serve_on(
             create_app(
                 memory,
                 token=token,
                 names=Names(where, remote=remote),
-                warn=lambda line: tell(f"warning: {line}"),
+                warn=lambda line: note(f"warning: {line}"),
             ),
             listening,
             ready=ready,

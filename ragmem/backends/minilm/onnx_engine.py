@@ -1,5 +1,6 @@
 """The engine on onnxruntime: the same weights in int8 arithmetic, fastest where the processor has it."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +31,15 @@ class OnnxEngine:
         """Open the session; raise BackendError when onnxruntime is missing or refuses the graph."""
         Weights(graph.with_name("minilm.safetensors"))  # onnxruntime's own message for a bad file says little
         self._np = import_numpy()
+        # Since 1.29 its Linux and macOS wheels report to their maker unless this is set before the import
+        # (github.com/microsoft/onnxruntime, pull request 27379), and they write a device id into the cache.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
         except ImportError as error:
             message = f"the onnx engine cannot load: {error}"
             raise BackendError(message, hint="pip install 'ragmem[onnx]', or set engine = auto") from error
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1

@@ -1,0 +1,293 @@
+"""What every command promises: streams, JSON, errors, exit codes and colours."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ragmem.__main__ import run
+
+ROOT = Path(__file__).resolve().parents[1]
+FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+
+NOTES = {
+    "driver.md": "# Driver\n\nWe decided to pin the PostgreSQL driver because version 3 leaks connections.\n",
+    "timeout.md": "# Timeout\n\nThe root cause of the timeout was the connection pool of PostgreSQL.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    home = tmp_path_factory.mktemp("filled")
+    folder = home / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(text)
+    subprocess.run(
+        [sys.executable, "-m", "ragmem", "ingest", str(folder), "--project", "user", "--tag", "design"],
+        check=True,
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], **FAKE, "HOME": str(home), "RAGMEM_HOME": str(home / "ragmem")},
+    )
+    return home
+
+
+@pytest.fixture
+def at_home(filled, monkeypatch):
+    monkeypatch.setenv("HOME", str(filled))
+    monkeypatch.setenv("RAGMEM_HOME", str(filled / "ragmem"))
+    monkeypatch.chdir(filled)
+
+
+@pytest.fixture
+def ragmem(capfd, monkeypatch):
+    """Return a function that runs a command line in this process, which is ten times as fast as a new one."""
+
+    def answer(*arguments, stdin="", **environ):
+        with monkeypatch.context() as patch:
+            for name, value in (FAKE | environ).items():
+                patch.setenv(name, value)
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            code = run(arguments)
+        out, err = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
+
+    return answer
+
+
+READING = {
+    "query": (["query", "PostgreSQL"], {"query", "matches", "rung", "projects"}),
+    "query --explain": (["query", "PostgreSQL", "--explain"], {"matches"}),
+    "seed --dry-run": (
+        ["seed", "--dry-run"],
+        {"dry_run", "would_change", "sources", "problems", "decisions"},
+    ),
+    "ingest --dry-run": (["ingest", "--dry-run", "notes"], {"dry_run", "memories", "problems"}),
+    "gc --dry-run": (["gc", "--dry-run"], {"dry_run", "items", "sweep", "memories"}),
+    "inspect": (["inspect"], {"catalog", "store", "home", "bytes"}),
+    "inspect stats": (["inspect", "stats"], {"catalog", "store"}),
+    "inspect sources": (["inspect", "sources"], {"sources"}),
+    "inspect entity": (["inspect", "entity", "PostgreSQL"], {"entity", "neighbours"}),
+    "inspect graph": (["inspect", "graph"], {"entities"}),
+    "inspect config": (["inspect", "config"], {"config", "places"}),
+    "inspect log": (["inspect", "log"], {"log"}),
+}
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize(("arguments", "fields"), READING.values(), ids=READING)
+def test_json_is_one_document_and_nothing_else(arguments, fields, ragmem):
+    result = ragmem(*arguments, "--json")
+
+    document = json.loads(result.stdout)
+    assert result.returncode == 0
+    assert document["schema"] == 1
+    assert fields <= set(document)
+    assert result.stderr == ""
+
+
+def test_json_of_what_writes(ragmem, tmp_path):
+    note = tmp_path / "note.md"
+    note.write_text(NOTES["driver.md"])
+    stored = json.loads(ragmem("ingest", str(note), "--json").stdout)
+    [memory] = stored["memories"]
+
+    shown = json.loads(ragmem("inspect", "memory", memory["id"], "--json").stdout)
+    assert shown["memory"]["text"] == NOTES["driver.md"].strip()
+    assert json.loads(ragmem("seed", "--json").stdout)["changed"] == 0
+    assert json.loads(ragmem("gc", "--json").stdout)["items"] == []
+
+
+@pytest.mark.usefixtures("at_home")
+def test_json_lines_are_one_object_each(ragmem):
+    result = ragmem("query", "PostgreSQL", "--jsonl")
+
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(lines) == len(NOTES)
+    assert {line["type"] for line in lines} == {"match"}
+
+
+@pytest.mark.usefixtures("at_home")
+def test_ids_can_be_handed_to_inspect(ragmem):
+    for line in ragmem("query", "PostgreSQL", "--ids").stdout.splitlines():
+        assert re.fullmatch("[a-z2-7]{12}", line)
+        assert ragmem("inspect", "memory", line).returncode == 0
+
+
+@pytest.mark.usefixtures("at_home")
+def test_nothing_found_is_an_answer(ragmem):
+    result = ragmem("query", "zebra crossing", "--json", "--kind", "preference")
+
+    assert result.returncode == 1
+    assert json.loads(result.stdout)["matches"] == []
+
+
+ERRORS = {
+    "unknown option": (["query", "--nope", "x"], 2, "--nope"),
+    "missing argument": (["query"], 2, "TEXT"),
+    "one argument too many": (["query", "two", "words"], 2, "words"),
+    "empty question": (["query", " "], 2, "empty"),
+    "number out of range": (["query", "x", "--limit", "0"], 2, "--limit"),
+    "unknown kind": (["query", "x", "--kind", "joke"], 2, "joke"),
+    "unknown source": (["query", "x", "--source", "nope"], 2, '"nope"'),
+    "unknown source to seed": (["seed", "--source", "nope"], 2, '"nope"'),
+    "unknown project": (["query", "x", "--project", "nope"], 2, '"nope"'),
+    "no date": (["query", "x", "--since", "someday"], 2, '"someday"'),
+    "two formats": (["query", "x", "--json", "--ids"], 2, "--ids"),
+    "unknown file": (["ingest", "no-such-file"], 2, '"no-such-file"'),
+    "unknown settings": (["seed", "--sources", "no-such-file"], 2, '"no-such-file"'),
+    "broken settings": (["seed", "--sources", "notes/driver.md"], 2, "driver.md:3"),
+    "unknown memory": (["inspect", "memory", "zzzzzz"], 2, '"zzzzzz"'),
+    "no id": (["inspect", "memory", ""], 2, '""'),
+    "unknown entity": (["inspect", "entity", "no such thing"], 2, '"no such thing"'),
+    "unknown command": (["inspect", "nope"], 2, "nope"),
+    "option before the command": (["inspect", "--json", "stats"], 2, "stats"),
+    "a run without undo": (["gc", "--run", "x"], 2, "--undo"),
+    "nothing to undo": (["gc", "--undo"], 2, "undo"),
+}
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize(("arguments", "code", "named"), ERRORS.values(), ids=ERRORS)
+def test_an_error_is_one_line_and_a_hint(arguments, code, named, ragmem):
+    result = ragmem(*arguments)
+
+    message, empty, hint = result.stderr.splitlines()
+    assert (result.returncode, result.stdout, empty) == (code, "", "")
+    assert re.match(r"ragmem: [^A-Z]", message)
+    assert named in message
+    assert not message.endswith(".")
+    assert re.match("hint: .", hint)
+
+
+def test_an_empty_home_says_how_to_fill_it(ragmem):
+    result = ragmem("query", "anything")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "ragmem seed" in result.stderr
+
+
+def test_a_missing_backend_has_its_own_code(ragmem):
+    result = ragmem("ingest", "-", stdin=NOTES["driver.md"], RAGMEM_STORE_BACKEND="nope")
+
+    assert (result.returncode, result.stdout) == (4, "")
+    assert 'ragmem: there is no backend "nope"' in result.stderr
+
+
+def test_a_damaged_database_has_its_own_code(ragmem):
+    database = Path(os.environ["RAGMEM_HOME"]) / "data" / "memory.db"
+    database.parent.mkdir(parents=True)
+    database.write_bytes(os.urandom(8_192))
+    result = ragmem("query", "anything")
+
+    assert (result.returncode, result.stdout) == (6, "")
+    assert "is damaged" in result.stderr
+
+
+def test_a_bug_is_reported_with_its_traceback(ragmem, tmp_path):
+    code = "import ragmem.complete, sys; del ragmem.complete.complete; from ragmem.__main__ import run;"
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code} sys.exit(run(['__complete']))"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+
+    [report] = tmp_path.glob("ragmem-bug-*.txt")
+    assert (result.returncode, result.stdout) == (70, "")
+    assert str(report) in result.stderr
+    assert "Traceback" in report.read_text()
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize(
+    ("environ", "coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, False),
+        ({"NO_COLOR": ""}, False),
+    ],
+)
+def test_colours_are_the_readers_choice(environ, coloured, ragmem):
+    environ = {"TERM": "xterm", **environ}
+    shown = ragmem("query", "PostgreSQL", **environ).stdout
+
+    assert ("\x1b[" in shown) is coloured
+    assert re.sub(r"\x1b\[\d*m", "", shown) == ragmem("query", "PostgreSQL").stdout
+
+
+@pytest.mark.usefixtures("at_home")
+def test_quiet_leaves_standard_error_empty(ragmem):
+    assert ragmem("query", "zebra", "--kind", "preference", "--quiet").stderr == ""
+
+
+PIPED = ["query PostgreSQL", "query PostgreSQL --json", "--help", "__complete kind"]
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize("line", PIPED)
+@pytest.mark.parametrize("redirection", ["| true", "2>&1 >&- | cat", "<&- 2>&1 >/dev/null | cat"])
+def test_a_reader_that_leaves_is_no_error(line, redirection):
+    # pipefail would call the closed pipe's code the answer; PIPESTATUS says what ragmem itself returned.
+    script = f"{sys.executable} -m ragmem {line} {redirection}; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, env={**os.environ, **FAKE}
+    )
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize(
+    "line", ["query PostgreSQL", "query PostgreSQL --json", "--version", "inspect config"]
+)
+def test_a_full_disk_is_told(line):
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "ragmem", *line.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**os.environ, **FAKE},
+        )
+
+    assert result.returncode == 3
+    assert result.stderr.startswith("ragmem: the system refused: no space left on device\n")
+
+
+def examples():
+    section = re.compile(r"^## (ragmem \w+)$.*?```sh\n(.*?)```", re.DOTALL | re.MULTILINE)
+    for command, lines in section.findall((ROOT / "docs" / "cli.md").read_text()):
+        for line in lines.splitlines():
+            yield pytest.param(command, line, id=line)
+
+
+@pytest.mark.parametrize(("command", "line"), list(examples()))
+def test_the_examples_of_the_reference_run(command, line, ragmem, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert line.startswith(command) or f"| {command}" in line
+    if command == "ragmem serve":
+        pytest.skip("it answers until it is stopped; tests/serve runs it")
+    (tmp_path / "docs").mkdir()
+    for name in ("notes.md", "docs/driver.md"):
+        (tmp_path / name).write_text(NOTES["driver.md"])
+    ragmem("ingest", "notes.md")
+    environ = {**os.environ, **FAKE, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    subprocess.run(["git", *who, "commit", "--quiet", "--allow-empty", "-m", "Pin the driver"], check=True)
+    result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, env=environ)
+
+    # Nothing to undo and nothing found are answers; an option that does not exist is none.
+    assert result.returncode in {0, 1} or line == "ragmem gc --undo", result.stderr

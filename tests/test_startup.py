@@ -15,7 +15,7 @@ MIDDLING = ["numpy", "typer", "rich", "orjson", "pathspec", "asyncio", "ssl", "e
 # Modules above `python -c pass`: what Python 3.11 needs, and a tenth for other versions of it.
 BUDGETS = {
     "--version": 20,
-    "hook SessionStart": 20,
+    "hook SessionStart": 25,
     "__complete source x": 75,
     "__complete tag x": 75,
     "__complete memory x": 85,

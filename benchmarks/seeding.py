@@ -1,0 +1,256 @@
+"""Measure a seeding of real notes: how fast it is, what a second run costs, what a kill leaves behind.
+
+The runs are real `ragmem seed` processes with a home of their own. For the kills, a seeding is ended by
+SIGKILL at random moments and started again until it is done; then its memory is compared with an undisturbed
+one's.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import common
+from memory_content import content_of, orphans_of, sizes_of
+
+QUICK_SOURCES = ("memory", "commands")
+AGAIN = 3
+"""Runs over unchanged sources."""
+
+LATEST_KILL = 0.7
+"""Share of the undisturbed seconds after which a run is killed at the latest; later, some would be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One `ragmem seed`: its exit code, its document, what it took; zeros for a run that was killed."""
+
+    code: int
+    report: Mapping[str, Any]
+    seconds: float
+    cpu_seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+def write_sources(folder: Path, data: Path, names: Sequence[str]) -> Path:
+    """Write corpus.toml for this data folder, with the chosen sources only (all if none is named)."""
+    with (Path(__file__).parent / "corpus.toml").open("rb") as file:
+        sources = tomllib.load(file)["sources"]
+    lines = []
+    for name, source in sources.items():
+        if names and name not in names:
+            continue
+        lines.append(f"[sources.{name}]")
+        # What JSON writes of a string or a flag is TOML as well.
+        values = {**source, "glob": f"{data.resolve().as_posix()}/{source['glob']}"}
+        lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    path = folder / "sources.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def command(sources: Path) -> list[str]:
+    return [sys.executable, "-m", "ragmem", "seed", "--json", "--quiet", "--sources", str(sources)]
+
+
+def environment(home: Path) -> dict[str, str]:
+    # HOME too: nothing of the user's own configuration may matter.
+    return {**common.environment(home), "HOME": str(home)}
+
+
+def seed(home: Path, sources: Path, *, kill_after: float | None = None) -> Run:
+    """Seed in a process of its own; with `kill_after`, end it so many seconds after its start."""
+    home.mkdir(parents=True, exist_ok=True)
+    output = home.parent / f"{home.name}.out"
+    with output.open("wb") as stream, (home.parent / f"{home.name}.err").open("wb") as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command(sources), env=environment(home), cwd=home, stdout=stream, stderr=errors
+        )
+        if kill_after is not None:
+            try:
+                process.wait(timeout=kill_after)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                return Run(-signal.SIGKILL, {}, time.perf_counter() - started)
+            return Run(process.returncode, _document(output), time.perf_counter() - started)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+    code = os.waitstatus_to_exitcode(status)
+    process.returncode = code
+    if code not in {0, 3}:
+        raise SystemExit(f"ragmem seed ended with {code}: {(home.parent / f'{home.name}.err').read_text()}")
+    return Run(code, _document(output), seconds, usage.ru_utime + usage.ru_stime, _megabytes(usage))
+
+
+def _megabytes(usage: resource.struct_rusage) -> float:
+    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def _document(output: Path) -> Mapping[str, Any]:
+    return json.loads(output.read_bytes() or b"{}")
+
+
+def kill_and_resume(home: Path, sources: Path, *, kills: int, seconds: float, chance: random.Random) -> int:
+    """Seed a new home with at most `kills` kills on the way; return how many there were."""
+    for done in range(kills):
+        after = chance.uniform(0.05, LATEST_KILL * seconds)
+        if seed(home, sources, kill_after=after).code != -signal.SIGKILL:
+            return done
+        common.tell(f"killed after {after:.1f} s: {sizes_of(home)['memories']:,} memories are in")
+    seed(home, sources)
+    return kills
+
+
+def kill_often(place: Path, home: Path, sources: Path, *, seconds: float, options: Any) -> dict[str, Any]:
+    """Kill and resume seedings until there were as many kills as asked for; compare each with `home`."""
+    chance = random.Random(options.seed)
+    found: dict[str, Any] = {"kills": 0, "homes": 0, "equal": {}, "orphans": {}, "integrity": "ok"}
+    wanted = content_of(home)
+    while found["kills"] < options.kills and found["homes"] < options.kills:
+        found["homes"] += 1
+        other = place / f"killed-{found['homes']}"
+        found["kills"] += kill_and_resume(
+            other, sources, kills=options.kills - found["kills"], seconds=seconds, chance=chance
+        )
+        there = content_of(other)
+        for part, value in wanted.items():
+            found["equal"][part] = found["equal"].get(part, True) and there[part] == value
+        for name, count in orphans_of(other).items():
+            found["orphans"][name] = found["orphans"].get(name, 0) + count
+        connection = sqlite3.connect(other / "data" / "memory.db")
+        (verdict,) = connection.execute("PRAGMA integrity_check").fetchone()
+        connection.close()
+        if verdict != "ok":
+            found["integrity"] = verdict
+    return found
+
+
+def main() -> None:
+    parser = common.arguments(__doc__.splitlines()[0], data="../shared/corpus")
+    parser.add_argument("--kills", type=int, default=5, help="kills of further seedings; 0: none")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="work there and leave the homes for a look")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        raise SystemExit(f"there is no folder {options.data}")
+    about = common.machine()
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        document = measure(options.keep.resolve(), options)
+    else:
+        with common.temporary_folder("seeding") as place:
+            document = measure(place, options)
+    document = {"benchmark": "seeding", "machine": about, **document}
+    headers, rows = table(document)
+    notes = [f"model {document['model']}; the times are those of whole processes, with their start"]
+    common.report("seeding", document, headers, rows, options=options, notes=notes)
+
+
+def measure(place: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Return all figures; the homes are folders of `place`."""
+    sources = write_sources(place, options.data, QUICK_SOURCES if options.quick else ())
+    home = place / "undisturbed"
+    if home.exists():
+        raise SystemExit(f"there is a home in {home} already: a seeding starts from nothing")
+    first = seed(home, sources)
+    common.tell(f"seeded in {first.seconds:.1f} s")
+    again = [seed(home, sources) for _ in range(AGAIN)]
+    changed = sum(row["new"] + row["changed"] for run in again for row in run.report["sources"])
+    sizes = sizes_of(home)
+    tokens = count_tokens(home)
+    figures: dict[str, Any] = {
+        "model": tokens.pop("model"),
+        "first": {
+            "seconds": first.seconds,
+            "cpu_seconds": first.cpu_seconds,
+            "peak_mb": first.peak_mb,
+            "report": first.report,
+        },
+        "sizes": sizes,
+        "tokens": tokens,
+        "again": common.spread([run.seconds for run in again])
+        | {"changed": changed, "peak_mb": max(run.peak_mb for run in again)},
+        "orphans": orphans_of(home),
+    }
+    if options.kills:
+        figures["kills"] = kill_often(place, home, sources, seconds=first.seconds, options=options)
+    return figures
+
+
+def count_tokens(home: Path) -> dict[str, Any]:
+    """Return the tokens of all chunks as the embedder reads them; None where it does not count any."""
+    from ragmem.memory import Ragmem
+
+    with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
+        memory.require()
+        embedder = memory.models.embedder
+        counted = {"model": embedder.model_id, "all": None, "read": None, "cut": None}
+        if not hasattr(embedder, "count_tokens"):
+            return counted
+        lengths = [
+            embedder.count_tokens(chunk.searchable)
+            for one in memory.catalog.memories.each()
+            for chunk in memory.catalog.memories.chunks(one)
+        ]
+        window = getattr(embedder, "window", sys.maxsize)
+        return counted | {
+            "all": sum(lengths),
+            "read": sum(min(length, window) for length in lengths),
+            "cut": sum(length > window for length in lengths),
+        }
+
+
+def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    sizes, first, again, tokens = (document[name] for name in ("sizes", "first", "again", "tokens"))
+    megabytes = sizes["text_bytes"] / 1e6
+    rows = [
+        ["documents", f"{sizes['memories']:,}"],
+        ["chunks", f"{sizes['chunks']:,}"],
+        ["text, MB", f"{megabytes:.2f}"],
+        ["tokens", "n/a" if tokens["all"] is None else f"{tokens['all']:,}"],
+        ["chunks longer than the model reads", "n/a" if tokens["cut"] is None else f"{tokens['cut']:,}"],
+        ["entities", f"{sizes['entities']:,}"],
+        ["relations", f"{sizes['relations']:,}"],
+        ["first run, s", f"{first['seconds']:.1f}"],
+        ["of it processor time, s", f"{first['cpu_seconds']:.1f}"],
+        ["MB/s", f"{megabytes / first['seconds']:.3f}"],
+        ["tokens/s", "n/a" if tokens["all"] is None else f"{tokens['all'] / first['seconds']:,.0f}"],
+        ["documents/s", f"{sizes['memories'] / first['seconds']:.1f}"],
+        ["peak memory, MB", f"{first['peak_mb']:,.0f}"],
+        ["on disk, MB", f"{sizes['disk_bytes'] / 1e6:.1f}"],
+        ["on disk per byte of text", f"{sizes['disk_bytes'] / sizes['text_bytes']:.1f}"],
+        ["second run, s (median of 3)", f"{again['median']:.2f}"],
+        ["second run, share of the first", f"{again['median'] / first['seconds']:.4f}"],
+        ["changed by it", str(again["changed"])],
+        ["orphans", str(sum(document["orphans"].values()))],
+    ]
+    if "kills" in document:
+        killed = document["kills"]
+        equal = [part for part, same in killed["equal"].items() if same]
+        different = [part for part, same in killed["equal"].items() if not same]
+        rows += [
+            ["kills (SIGKILL), each resumed", str(killed["kills"])],
+            ["seedings they fell into", str(killed["homes"])],
+            ["ids and content as undisturbed", "yes" if not different else f"no: {', '.join(different)}"],
+            ["compared", ", ".join(equal)],
+            ["orphans after the kills", str(sum(killed["orphans"].values()))],
+            ["integrity of the database", killed["integrity"]],
+        ]
+    return ["seeding", "value"], rows
+
+
+if __name__ == "__main__":
+    main()

@@ -109,6 +109,15 @@ def test_rows_added_later_are_found(database, index, large):
     assert ids(VectorIndex(database).search("chunks", MODEL, later[3], limit=1)) == [f"user-{COUNT + 3}"]
 
 
+def test_a_few_new_rows_are_not_worth_a_write(database, index, large):
+    index.search("chunks", MODEL, large[0], limit=1)
+    for turn in range(4):
+        add(database, clustered(100, seed=20 + turn), start=COUNT + 100 * turn)
+        index.search("chunks", MODEL, large[0], limit=1)
+        on_disk = len(sidecar.Sidecar(folder(database), DIMENSIONS).load())
+        assert on_disk == (COUNT if turn < 2 else COUNT + 300)
+
+
 def test_deleted_rows_are_no_hits_and_leave_room_for_others(database, index, large):
     before = ids(index.search("chunks", MODEL, large[5], limit=200))
     doomed = before[:150]
@@ -216,14 +225,30 @@ def empty_all_files(path):
     ],
 )
 def test_a_damaged_sidecar_is_repaired_from_the_database(database, large, damage):
-    before = VectorIndex(database).search("chunks", MODEL, large[42], limit=20)
+    before = VectorIndex(database).search("chunks", MODEL, large[42], limit=1)
     damage(folder(database))
-    later = clustered(3, seed=6)
+    later = clustered(300, seed=6)
     add(database, later, start=COUNT)
     fresh = VectorIndex(database)
-    assert ids(fresh.search("chunks", MODEL, large[42], limit=20)) == ids(before)
+    assert ids(fresh.search("chunks", MODEL, large[42], limit=1)) == ids(before)
     assert ids(fresh.search("chunks", MODEL, later[2], limit=1)) == [f"user-{COUNT + 2}"]
-    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT + 3
+    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT + 300
+
+
+def test_a_database_that_was_put_back_does_not_answer_from_newer_files(database, index, large):
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE seq > 5000")
+        connection.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'store_vectors'")
+    # The files get the history that is then undone: other vectors under the same numbers.
+    add(database, clustered(1000, seed=12), start=5000)
+    index.search("chunks", MODEL, large[0], limit=1)
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE seq > 5000")
+        connection.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'store_vectors'")
+    add(database, large[5000:], start=5000)
+    fresh = VectorIndex(database)
+    for number in range(5000, 5400, 20):
+        assert ids(fresh.search("chunks", MODEL, large[number], limit=1)) == [f"user-{number}"]
 
 
 def test_a_sidecar_that_cannot_be_written_is_done_without(database, large):

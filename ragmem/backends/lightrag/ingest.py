@@ -61,7 +61,7 @@ def _stored(
         for part in batches(ids):
             for key, scale, codes in connection.execute(
                 f"SELECT id, scale, vector FROM store_vectors"
-                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND model = ?",
+                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
                 (workspace, namespace, *part, model),
             ):
                 found[workspace, namespace, key] = (scale, codes)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT_LIMIT = 5000
-"""Vectors up to which every one is compared; a preselection only pays beyond."""
+EXACT_LIMIT = 1500
+"""Vectors up to which every one is compared and none is copied to files. At 4,900 the first query of a
+process takes 2 ms from the files and 44 ms from the rows of the database, a later one 1 ms instead of 8."""
 
 PRESELECT = 400
 """Candidates by sign bits; measured recall@10 of 0.9994 on real sentence vectors."""
@@ -76,6 +77,14 @@ class Segment:
     def last(self) -> int:
         """The highest sequence number, 0 where there is none."""
         return int(self.seqs[-1]) if len(self.seqs) else 0
+
+    def agrees(self, rows: Sequence[Row]) -> bool:
+        """Tell whether all of the rows are here with just these vectors."""
+        for seq, _, _, codes in rows:
+            place = int(np.searchsorted(self.seqs, seq))
+            if place == len(self) or self.seqs[place] != seq or self.codes[place].tobytes() != codes:
+                return False
+        return True
 
 
 def empty(dimensions: int) -> Segment:

@@ -129,6 +129,11 @@ class Sidecar:
             fresh.folder.rename(self.folder)
             shutil.rmtree(old, ignore_errors=True)
 
+    def remove(self) -> None:
+        """Delete the files; whoever has them mapped keeps them until they look again."""
+        with contextlib.suppress(OSError), self._lock():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
     def _append(self, count: int, last: int, fetch: FetchRows) -> int:
         """Append the rows after `last` behind the first `count` rows; return how many."""
         added = 0

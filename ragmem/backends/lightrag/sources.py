@@ -10,17 +10,18 @@ ENTITY_CHUNKS = "entity_chunks"
 RELATION_CHUNKS = "relation_chunks"
 NAMESPACES = (ENTITY_CHUNKS, RELATION_CHUNKS)
 
-MAX_SOURCES = 64
+MAX_SOURCES = 32
 """Chunks and files that a node or edge names. A query reads some of the newest ones; without a bound each
 insert would rewrite a list as long as the number of memories that mention the entity."""
 
 MAX_DESCRIPTIONS = 7
 """Descriptions that a node or edge keeps, newest last; one more makes LightRAG ask for a summary."""
 
-WINDOW = 256
-"""The newest mentions that LightRAG gets to see. It copies the list several times per insert, so with the
-whole list an insert would cost more with each memory that mentions the same entity. In the graph it names
-MAX_SOURCES of them at most; our own deletion works on all rows."""
+WINDOW = MAX_SOURCES
+"""The newest mentions that LightRAG gets to see. It splits and copies the list some twenty times per insert
+(10 us for each name in it), so with the whole list an insert would cost more with each memory that mentions
+the same entity. Our own deletion works on all rows; only LightRAG's would take an entity away whose newest
+mentions all come from the document that goes."""
 
 _NONE = ""
 """The chunk id of an empty list; LightRAG tells an empty list from an unknown one (its issue 3609)."""

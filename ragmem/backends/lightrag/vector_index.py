@@ -10,8 +10,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.schema import batches, marks
-from ragmem.backends.lightrag.segments import EXACT_LIMIT, Row, Segment, empty, from_rows, join, scores
+from ragmem.backends.lightrag.schema import BATCH, marks
+from ragmem.backends.lightrag.segments import (
+    EXACT_LIMIT,
+    Row,
+    Segment,
+    empty,
+    from_rows,
+    join,
+    restore,
+    scores,
+)
 from ragmem.backends.lightrag.sidecar import Sidecar
 from ragmem.catalog.database import Database
 from ragmem.errors import BackendError
@@ -21,7 +30,14 @@ FOLDER = "vectors"
 DEAD_SHARE = 0.2
 """Share of deleted rows in a sidecar from which `compact` writes it anew."""
 
+APPEND_FROM = 256
+"""Missing rows from which they are appended to the files. Fewer are read from the database by each process:
+a millisecond, where an append waits for the disk."""
+
 _MAX_SEGMENTS = 8
+_SAMPLE = 16
+"""Rows by which the files are held against the database when they are opened."""
+
 _MIN_FETCH = 32
 """Rows that are scored at least, so that a few deleted ones among them do not need a second scan."""
 
@@ -46,6 +62,7 @@ class _View:
     mapped: Segment
     recent: list[Segment]
     identity: tuple[int, int] = (0, 0)
+    writable: bool = True
 
     @property
     def last(self) -> int:
@@ -79,9 +96,6 @@ class VectorIndex:
         with self._guard:
             view = self._view(namespace, model, len(query))
             segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
-        if not segments:
-            self._refuse_other_model(namespace, model)
-            return []
         total = sum(map(len, segments))
         count = max(limit + limit // 4, _MIN_FETCH)
         while True:
@@ -93,38 +107,45 @@ class VectorIndex:
                 ),
                 key=lambda pair: (-pair[0], pair[1]),
             )[:count]
-            hits = self._alive([pair for pair in found if pair[0] >= minimum], workspaces)
+            hits = self._look_up(namespace, model, query, [seq for score, seq in found if score >= minimum])
+            hits = [hit for hit in hits if workspaces is None or hit.workspace in workspaces]
             exhausted = len(found) < count or count >= total or found[-1][0] < minimum
             if len(hits) >= limit or exhausted:
-                return hits[:limit]
+                break
             count = min(total, count * 4)
+        if not hits:
+            self._refuse_other_model(namespace, model)
+        return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
 
-    def _alive(
-        self, found: Sequence[tuple[float, int]], workspaces: Collection[str] | None
+    def _look_up(
+        self, namespace: str, model: str, query: NDArray[np.float32], seqs: Sequence[int]
     ) -> list[VectorHit]:
-        rows: dict[int, tuple[str, str, str, str, int]] = {}
+        """Return those rows that still exist, scored by the vector in the database."""
+        hits: list[VectorHit] = []
         with self._database.read() as connection:
-            for part in batches([str(seq) for _, seq in found]):
-                for seq, *row in connection.execute(
-                    f"SELECT seq, id, workspace, subject, object, created FROM store_vectors"
-                    f" WHERE seq IN ({marks(part)})",
-                    [int(seq) for seq in part],
-                ):
-                    rows[seq] = (row[0], row[1], row[2], row[3], row[4])
-        return [
-            VectorHit(seq, *rows[seq], score=score)
-            for score, seq in found
-            if seq in rows and (workspaces is None or rows[seq][1] in workspaces)
-        ]
+            for start in range(0, len(seqs), BATCH):
+                part = seqs[start : start + BATCH]
+                hits += [
+                    VectorHit(*row[:6], float(restore(row[6], row[7]) @ query))
+                    for row in connection.execute(
+                        "SELECT seq, id, workspace, subject, object, created, scale, vector"
+                        f" FROM store_vectors WHERE seq IN ({marks(part)}) AND +namespace = ? AND +model = ?",
+                        (*part, namespace, model),
+                    )
+                ]
+        return hits
 
     def _refuse_other_model(self, namespace: str, model: str) -> None:
         with self._database.read() as connection:
-            other = connection.execute(
-                "SELECT model FROM store_vectors WHERE namespace = ? LIMIT 1", (namespace,)
-            ).fetchone()
-        if other is not None and other[0] != model:
+            models = [
+                name
+                for (name,) in connection.execute(
+                    "SELECT DISTINCT model FROM store_vectors WHERE namespace = ?", (namespace,)
+                )
+            ]
+        if models and model not in models:
             raise BackendError(
-                f'the vectors were made by the model "{other[0]}", not by "{model}"',
+                f'the vectors were made by the model "{models[0]}", not by "{model}"',
                 hint="run `ragmem seed --rebuild`, or set the former model in config.toml",
             )
 
@@ -149,15 +170,51 @@ class VectorIndex:
         view = self._views.get(key)
         sidecar = self._sidecar(namespace, model, dimensions)
         if view is None or (len(view.mapped) and sidecar.identity() != view.identity):
-            view = self._views[key] = _View(empty(dimensions), [])
-        if len(view.mapped) or self._is_large(namespace, model):
-            self._follow(view, sidecar, namespace, model)
-        rows = self._fetch(namespace, model, view.last, -1)
+            view = self._views[key] = self._open(sidecar, namespace, model)
+        rows = self._fetch(namespace, model, view.last, APPEND_FROM)
+        if view.writable and sum(map(len, view.recent)) + len(rows) >= APPEND_FROM:
+            if len(view.mapped) or self._is_large(namespace, model):
+                self._write_files(view, sidecar, namespace, model)
+            rows = self._fetch(namespace, model, view.last, -1)
+        elif len(rows) == APPEND_FROM:
+            rows = self._fetch(namespace, model, view.last, -1)
         if rows:
             view.recent.append(from_rows(rows, dimensions))
             if len(view.recent) > _MAX_SEGMENTS:
                 view.recent = [join(view.recent)]
         return view
+
+    def _open(self, sidecar: Sidecar, namespace: str, model: str) -> _View:
+        """Return a view of the files as they are.
+
+        Where a backup of the database was put back, they hold other vectors under the same numbers, and the
+        newest rows tell. Then, and where rows are missing, they are dropped.
+        """
+        mapped = sidecar.load()
+        if len(mapped):
+            with self._database.read() as connection:
+                newest = connection.execute(
+                    "SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED"
+                    " WHERE seq <= ? AND namespace = ? AND model = ? ORDER BY seq DESC LIMIT ?",
+                    (mapped.last, namespace, model, _SAMPLE),
+                ).fetchall()
+            if not mapped.agrees(newest):
+                if not self._database.read_only:
+                    sidecar.remove()
+                mapped = empty(sidecar.dimensions)
+        return _View(mapped, [], sidecar.identity())
+
+    def _write_files(self, view: _View, sidecar: Sidecar, namespace: str, model: str) -> None:
+        if self._database.read_only:
+            view.writable = False
+            return
+        try:
+            mapped = sidecar.catch_up(partial(self._fetch, namespace, model))
+        except OSError:
+            # Full disk, or something in the way: memory has to do for the rest of this process.
+            view.writable = False
+            return
+        view.mapped, view.recent, view.identity = mapped, [], sidecar.identity()
 
     def _is_large(self, namespace: str, model: str) -> bool:
         with self._database.read() as connection:
@@ -166,20 +223,6 @@ class VectorIndex:
                 (namespace, model, EXACT_LIMIT),
             ).fetchone()
         return row is not None
-
-    def _follow(self, view: _View, sidecar: Sidecar, namespace: str, model: str) -> None:
-        """Bring files and view up to date; where the files cannot be written, use them as they are."""
-        if len(view.mapped) and not self._fetch(namespace, model, view.last, 1):
-            return
-        try:
-            if self._database.read_only:
-                view.mapped = sidecar.load()
-            else:
-                view.mapped = sidecar.catch_up(partial(self._fetch, namespace, model))
-        except OSError:
-            view.mapped = sidecar.load()
-        view.identity = sidecar.identity()
-        view.recent = []
 
     def compact(self, *, dry_run: bool) -> int:
         """Rewrite files with many deleted rows, drop those of former models; return how many rows."""
@@ -199,7 +242,7 @@ class VectorIndex:
             if path.name not in current:
                 removed += _records_in(path)
                 if not dry_run:
-                    _remove_folder(path)
+                    Sidecar(path, 1).remove()
                 continue
             namespace, model, dimensions = current[path.name]
             sidecar = Sidecar(path, dimensions)
@@ -235,9 +278,3 @@ def _records_in(path: Path) -> int:
         return (path / "records").stat().st_size // 24
     except OSError:
         return 0
-
-
-def _remove_folder(path: Path) -> None:
-    import shutil
-
-    shutil.rmtree(path, ignore_errors=True)

@@ -96,7 +96,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
                     key
                     for (key,) in connection.execute(
                         f"SELECT id FROM store_vectors WHERE workspace = ? AND namespace = ?"
-                        f" AND id IN ({marks(part)}) AND model = ?",
+                        f" AND id IN ({marks(part)}) AND +model = ?",
                         (self.workspace, self.namespace, *part, self._model),
                     )
                 )
@@ -226,7 +226,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
             for part in batches(ids):
                 for key, scale, codes in connection.execute(
                     f"SELECT id, scale, vector FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND model = ?",
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
                     (self.workspace, self.namespace, *part, self._model),
                 ):
                     found[key] = restore(scale, codes).tolist()

@@ -16,8 +16,8 @@ MIDDLING = ["numpy", "typer", "rich", "orjson", "pathspec", "asyncio", "ssl", "e
 BUDGETS = {
     "--version": 20,
     "hook SessionStart": 25,
-    "__complete source x": 75,
-    "__complete tag x": 75,
+    "__complete source x": 65,
+    "__complete tag x": 65,
     "__complete memory x": 85,
     "--help": 180,
     "query --help": 240,

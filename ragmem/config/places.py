@@ -1,8 +1,8 @@
 """Where ragmem keeps its files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ragmem.errors import ConfigError
 
@@ -21,8 +21,8 @@ _XDG = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+# Not a dataclass: `dataclasses` imports `inspect`, a quarter of what a Tab costs.
+class Places(NamedTuple):
     """The four folders; none needs to exist.
 
     `config`: config.toml, sources.toml, decay.json. `data`: memory.db and what belongs to it. `state`: logs,

@@ -165,8 +165,7 @@ def report(document: dict[str, Any], options: Any, notes: Sequence[str]) -> None
         options=options,
         notes=[
             *notes,
-            f"{document['rounds']} rounds in turns; CPU is user and system; ratio and modules are against"
-            f" {BASELINE}",
+            f"{document['rounds']} rounds in turns; CPU is user and system; the last two against {BASELINE}",
         ],
     )
 

@@ -71,3 +71,12 @@ def recency(age_days: float, half_life_days: float) -> float:
 def final_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
     """Return semantic_weight * semantic + recency_weight * recency, the published ranking formula."""
     return policy.semantic_weight * semantic + policy.recency_weight * recency
+
+
+def earned_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
+    """Return the final score where being new counts only as far as a match is relevant.
+
+    It is `final_score` with recency times semantic in the place of recency: a fresh memory of no relevance
+    gains nothing, and a perfect match of any age keeps the whole semantic weight (docs/adr/002-decay.md).
+    """
+    return final_score(semantic, semantic * recency, policy)

@@ -211,7 +211,7 @@ class Match:
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:
-    """Return a lower-case base32 sha256 of the parts; the parts are separated, so ("a", "b") is not ("ab",)."""
+    """Return a lower-case base32 sha256 of the parts, kept apart: ("a", "b") is not ("ab",)."""
     raw = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
     return base64.b32encode(raw).decode("ascii").lower()[:length]
 

@@ -9,7 +9,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.fulltext import LexicalHits
 from ragmem.catalog.fulltext import search as search_text
 from ragmem.catalog.rows import chunk_from
-from ragmem.domain.decay import DecayPolicy, final_score, recency
+from ragmem.domain.decay import DecayPolicy, earned_score, final_score, recency
 from ragmem.domain.extraction import keywords
 from ragmem.domain.model import Hit, Kind, Match, Memory, State
 from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
@@ -54,8 +54,10 @@ class Policy:
     rrf_k: int = 60
     lexical_weight: float = 1.0
     vector_weight: float = 1.0
+    full_similarity: float = 0.7
     min_similarity: float = 0.25
     min_coverage: float = 0.34
+    earned_recency: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,30 +117,40 @@ def _rank(
     policy: Policy,
     now: datetime,
 ) -> tuple[Match, ...]:
-    weights = {"text": policy.lexical_weight, "vectors": policy.vector_weight}
-    fused = reciprocal_rank_fusion(
-        {"text": lexical.hits, "vectors": vectors}, weights=weights, k=policy.rrf_k
-    )
-    best_possible = sum(weights.values()) / (policy.rrf_k + 1)
+    lists = {"text": lexical.hits, "vectors": vectors}
+    # A list that could not be had (no embedder, no telling word) must not halve every score.
+    weights = {
+        name: weight
+        for name, weight in (("text", policy.lexical_weight), ("vectors", policy.vector_weight))
+        if lists[name]
+    }
+    total = sum(weights.values())
+    if not total:
+        return ()
     bm25 = {hit.chunk_id: hit for hit in lexical.hits}
     cosine = {hit.chunk_id: hit for hit in vectors}
     candidates: list[tuple[str, dict[str, float]]] = []
-    for item in fused:
-        terms: dict[str, float] = {"fused": item.score, "semantic": min(1.0, item.score / best_possible)}
+    for item in reciprocal_rank_fusion(lists, weights=weights, k=policy.rrf_k):
+        terms: dict[str, float] = {}
+        evidence = 0.0
         if hit := bm25.get(item.chunk_id):
-            terms |= {
-                "text_rank": hit.rank,
-                "bm25": hit.score,
-                "coverage": lexical.coverage.get(item.chunk_id, 0.0),
-            }
+            coverage = lexical.coverage.get(item.chunk_id, 0.0)
+            terms |= {"text_rank": hit.rank, "bm25": hit.score, "coverage": coverage}
+            evidence += weights.get("text", 0.0) * coverage
         if hit := cosine.get(item.chunk_id):
             terms |= {"vector_rank": hit.rank, "cosine": hit.score}
-        # A candidate needs evidence of its own: rank 1 of a hopeless list is still hopeless.
+            similarity = min(1.0, max(0.0, hit.score / policy.full_similarity))
+            evidence += weights.get("vectors", 0.0) * similarity
+        # Rank 1 of a hopeless list is still hopeless, so ranks alone cannot say how good a match is.
         if (
-            terms.get("cosine", 0.0) >= policy.min_similarity
-            or terms.get("coverage", 0.0) >= policy.min_coverage
+            terms.get("cosine", 0.0) < policy.min_similarity
+            and terms.get("coverage", 0.0) < policy.min_coverage
         ):
-            candidates.append((item.chunk_id, terms))
+            continue
+        terms["fused"] = item.score * (policy.rrf_k + 1) / total
+        terms["evidence"] = evidence / total
+        terms["semantic"] = terms["fused"] * terms["evidence"]
+        candidates.append((item.chunk_id, terms))
     return _finish(catalog, question, candidates, policy=policy, now=now)
 
 
@@ -159,13 +171,15 @@ def _finish(
             continue
         memory_id, row = rows[chunk_id]
         memory = memories.get(memory_id)
-        if memory is None or memory_id in matches or not _wanted(memory, question):
+        if memory is None or not _wanted(memory, question):
             continue
         age = max(0.0, (now - memory.event_time).total_seconds() / _DAY)
         fresh = recency(age, policy.decay.half_lives_days[memory.kind])
-        score = final_score(terms["semantic"], fresh, policy.decay)
+        combine = earned_score if policy.earned_recency else final_score
+        score = combine(terms["semantic"], fresh, policy.decay)
         terms |= {"age_days": age, "recency": fresh, "score": score}
-        if score >= policy.decay.min_score:
+        best = matches.get(memory_id)
+        if score >= policy.decay.min_score and (best is None or score > best.score):
             matches[memory_id] = Match(memory, chunk_from(memory, row), score, terms)
     ordered = sorted(matches.values(), key=lambda match: (-match.score, match.memory.id))
     # Comparing texts is quadratic: only those that could reach the answer are compared.

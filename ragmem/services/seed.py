@@ -13,10 +13,11 @@ from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import Record, State, Tier, digest
 from ragmem.errors import NotFoundError
 from ragmem.ports import Store
+from ragmem.readers.files import show
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
-from ragmem.services.index import BATCH, index, index_pending, record_of
+from ragmem.services.index import index, index_pending, record_of
 from ragmem.services.ingest import Change, compare
 from ragmem.services.judge import RULES_VERSION, Judged, judge
 from ragmem.services.progress import Progress
@@ -99,9 +100,8 @@ class _Batch:
     faded: list[str] = field(default_factory=list)
     characters: int = 0
 
-    @property
-    def full(self) -> bool:
-        return len(self.judged) >= BATCH or self.characters >= BATCH_CHARACTERS or len(self.files) >= 500
+    def full(self, memories: int) -> bool:
+        return len(self.judged) >= memories or self.characters >= BATCH_CHARACTERS or len(self.files) >= 500
 
 
 def seed(
@@ -121,9 +121,9 @@ def seed(
 
     Each batch is one transaction, so that a run which is killed goes on where it was; a file counts as seen
     only together with its memories. A file that cannot be read is named in the report and never ends the run.
-    With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read, so
-    that the report tells of unchanged ones too; with `rebuild` they are read and all vectors and the graph are
-    made anew. Raises NotFoundError for an unknown source name.
+    With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read,
+    so that the report tells of unchanged ones too; with `rebuild` they are read and all vectors and the graph
+    are made anew. Raises NotFoundError for an unknown source name.
     """
     specs = chosen_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
@@ -133,7 +133,7 @@ def seed(
         report.resumed = _resume(catalog, open_store, rebuild=rebuild, progress=progress)
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
-    with _Writer(catalog, open_store, now=now, dry_run=dry_run) as writer:
+    with _Writer(catalog, open_store, size=settings.seed.batch, dry_run=dry_run) as writer:
         for spec in specs:
             tally = Tally(spec.name)
             report.tallies.append(tally)
@@ -274,7 +274,8 @@ def _seed_source(
 def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
     """Keep the names and folders of the projects that were met."""
     for identity in projects.found():
-        catalog.projects.remember(identity.id, name=identity.name, root=str(identity.root or identity.name))
+        place = Path(identity.root or identity.name)
+        catalog.projects.remember(identity.id, name=show(Path(identity.name)), root=show(place))
 
 
 def rules_of(spec: SourceSpec, sizes: ChunkingSettings) -> str:
@@ -342,11 +343,11 @@ class _Writer:
     """Writes batches while the next one is being embedded in a second thread; order is kept."""
 
     def __init__(
-        self, catalog: Catalog, open_store: Callable[[], Store], *, now: datetime, dry_run: bool
+        self, catalog: Catalog, open_store: Callable[[], Store], *, size: int, dry_run: bool
     ) -> None:
         self.catalog = catalog
         self.open_store = open_store
-        self.now = now
+        self.size = size
         self.dry_run = dry_run
         self.batch = _Batch()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed")
@@ -371,7 +372,7 @@ class _Writer:
 
     def flush_if_full(self) -> None:
         """Hand the batch on when it is large enough."""
-        if self.batch.full:
+        if self.batch.full(self.size):
             self._hand_on()
 
     def flush(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from ragmem.config import SourceSpec
 from ragmem.errors import ConfigError
-from ragmem.readers import Discovery, discover
+from ragmem.readers.discover import Discovery, discover
 
 
 def touch(*paths: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 from ragmem.config import load
 from ragmem.domain.model import USER, Kind, Tier
 from ragmem.domain.signal import classify
-from ragmem.readers import ProjectFinder, Reading, read_source
+from ragmem.readers.reading import Reading
+from ragmem.readers.scope import ProjectFinder
+from ragmem.readers.source import read_source
 
 HOME = Path(__file__).parents[2] / "examples" / "home"
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.errors import EXIT_FAILED, SourceError
-from ragmem.readers import ReadError, Reason, read_text
+from ragmem.readers.files import ReadError, Reason, read_text
 
 LIMIT = 1000
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import USER
-from ragmem.readers import ProjectFinder, ProjectIdentity, resolve_slug, slug_of
 from ragmem.readers.git import normalize_remote, repository_at
+from ragmem.readers.scope import ProjectFinder, ProjectIdentity
+from ragmem.readers.slugs import resolve_slug, slug_of
 
 
 @pytest.fixture(autouse=True)

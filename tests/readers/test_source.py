@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from ragmem.config import Settings, SourceSpec, load
 from ragmem.config.settings import ReaderName
-from ragmem.readers import READERS, ProjectFinder, Reading, read_file, read_source
+from ragmem.readers.reading import Reading
+from ragmem.readers.scope import ProjectFinder
+from ragmem.readers.source import READERS, read_file, read_source
 
 
 @pytest.fixture

@@ -125,14 +125,13 @@ class VectorIndex:
         with self._database.read() as connection:
             for start in range(0, len(seqs), BATCH):
                 part = seqs[start : start + BATCH]
-                hits += [
-                    VectorHit(*row[:6], float(restore(row[6], row[7]) @ query))
-                    for row in connection.execute(
-                        "SELECT seq, id, workspace, subject, object, created, scale, vector"
-                        f" FROM store_vectors WHERE seq IN ({marks(part)}) AND +namespace = ? AND +model = ?",
-                        (*part, namespace, model),
-                    )
-                ]
+                for seq, key, workspace, subject, other, created, scale, codes in connection.execute(
+                    "SELECT seq, id, workspace, subject, object, created, scale, vector"
+                    f" FROM store_vectors WHERE seq IN ({marks(part)}) AND +namespace = ? AND +model = ?",
+                    (*part, namespace, model),
+                ):
+                    score = float(restore(scale, codes) @ query)
+                    hits.append(VectorHit(seq, key, workspace, subject, other, created, score))
         return hits
 
     def _refuse_other_model(self, namespace: str, model: str) -> None:

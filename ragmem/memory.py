@@ -207,7 +207,7 @@ class Ragmem:
         """Store drafts; each is durable once accepted, and indexed when this returns."""
         from ragmem.services.ingest import ingest
         from ragmem.services.progress import Silent
-        from ragmem.services.seed import remember_projects
+        from ragmem.services.scope import remember_projects
 
         self.prepare()
         if projects is not None:

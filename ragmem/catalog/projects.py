@@ -14,25 +14,45 @@ class Projects:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def remember(self, project: str, *, name: str, root: str) -> None:
-        """Keep a project and one more path of it; no write when both are known."""
+    def remember(
+        self, project: str, *, name: str, root: str, root_commit: str = "", remote: str = ""
+    ) -> None:
+        """Keep a project and one more path of it; no write when all of it is known."""
+        values = (project, name, root, root_commit, remote)
         with self._database.read() as connection:
             known = connection.execute(
                 "SELECT 1 FROM project_paths JOIN projects ON projects.id = project_paths.project"
-                " WHERE project_paths.path = ? AND project_paths.project = ?",
-                (root, project),
+                " WHERE id = ?1 AND path = ?3 AND root_commit = ?4 AND remote = ?5 AND name = ?2",
+                values,
             ).fetchone()
         if known:
             return
         with self._database.write() as connection:
             connection.execute(
-                "INSERT INTO projects (id, name, root) VALUES (?,?,?)"
-                " ON CONFLICT (id) DO UPDATE SET root = excluded.root",
-                (project, name, root),
+                "INSERT INTO projects (id, name, root, root_commit, remote) VALUES (?,?,?,?,?)"
+                " ON CONFLICT (id) DO UPDATE SET name = excluded.name, root = excluded.root,"
+                " root_commit = excluded.root_commit, remote = excluded.remote",
+                values,
             )
             connection.execute(
                 "INSERT OR REPLACE INTO project_paths (path, project) VALUES (?,?)", (root, project)
             )
+
+    def of_repository(self, root_commit: str, remote: str) -> str | None:
+        """Return the project of a repository wherever it lies and whatever its folder is called.
+
+        One that had no remote when it was first seen, or has lost it, is the same project; another remote
+        is a fork, and another project.
+        """
+        if not root_commit:
+            return None
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT id FROM projects WHERE root_commit = ?1 AND (remote = ?2 OR remote = '' OR ?2 = '')"
+                " ORDER BY remote = ?2 DESC, id LIMIT 1",
+                (root_commit, remote),
+            ).fetchone()
+        return str(row[0]) if row else None
 
     def at(self, paths: Iterable[str]) -> str | None:
         """Return the project that was seen at the first of these paths that is known."""

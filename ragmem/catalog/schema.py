@@ -65,7 +65,14 @@ CREATE TABLE files (
   PRIMARY KEY (source, path)
 ) WITHOUT ROWID;
 
-CREATE TABLE projects (id TEXT PRIMARY KEY, name TEXT NOT NULL, root TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE projects (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  root TEXT NOT NULL,
+  root_commit TEXT NOT NULL DEFAULT '',
+  remote TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE INDEX projects_by_commit ON projects (root_commit) WHERE root_commit <> '';
 CREATE TABLE project_paths (path TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE trash (

@@ -1,6 +1,7 @@
 """To which project a path belongs, by an identity that a move of the folder does not change."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,9 @@ MARKERS = (".git", ".ragmem.toml", "CLAUDE.md", "AGENTS.md")
 
 MAX_NAME_CHARS = 48
 _SLUG_PARENT = "projects"
+
+Known = Callable[[str, str], str | None]
+"""Tells from first commit and remote the id under which a repository is known already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,9 @@ class ProjectIdentity:
 class ProjectFinder:
     """Finds the projects of paths; each folder is looked at once."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, known: Known | None = None) -> None:
         self._home = home
+        self._known = known
         self._roots: dict[Path, ProjectIdentity] = {}
         self._folders: dict[Path, ProjectIdentity | None] = {}
         self._slugs: dict[str, ProjectIdentity | None] = {}
@@ -117,9 +122,9 @@ class ProjectFinder:
         if repository and (repository.root_commit or repository.remote):
             commit, remote = repository.root_commit, repository.remote
             name = remote.rpartition("/")[2] or repository.root.name
-            return ProjectIdentity(
-                _identify(name, "git", commit, remote), name, repository.root, commit, remote
-            )
+            known = self._known(commit, remote) if self._known else None
+            identifier = known or _identify(name, "git", commit, remote)
+            return ProjectIdentity(identifier, name, repository.root, commit, remote)
         root = repository.root if repository else root
         inside = root.is_relative_to(self._home)
         place = f"~/{root.relative_to(self._home)}" if inside else str(root)

@@ -11,7 +11,7 @@ from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
-from ragmem.services.scope import named_project
+from ragmem.services.scope import finder, named_project
 
 SOURCE = "ingest"
 """The source of memories that were handed in and not found by seed."""
@@ -35,10 +35,15 @@ class HandIn:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What came of it: the drafts, a line for each file that could not be read, and the projects met."""
+    """What came of it: the drafts, and the projects met.
+
+    `problems` has a line for each file that could not be read, `warnings` one for what was left out of those
+    that were.
+    """
 
     drafts: list[Draft]
     problems: list[str]
+    warnings: list[str]
     projects: ProjectFinder
 
 
@@ -95,9 +100,10 @@ def drafts_of_paths(
     A folder gives its text files, at any depth, under the configured exclusions. Raises NotFoundError for a
     path that does not exist.
     """
-    projects = ProjectFinder(home)
+    projects = finder(catalog, home=home)
     drafts: list[Draft] = []
     problems: list[str] = []
+    warnings: list[str] = []
     for given in paths:
         path = Path(cwd, given.expanduser())
         if not path.exists() and not path.is_symlink():
@@ -118,10 +124,10 @@ def drafts_of_paths(
                 )
                 for draft in reading.drafts
             ]
-            problems += [f"{file}: {warning}" for warning in reading.warnings]
+            warnings += [f"{file}: {warning}" for warning in reading.warnings]
     if len(paths) == 1 and not drafts and len(problems) == 1:
         raise SourceError(problems[0])
-    return Handed(drafts, problems, projects)
+    return Handed(drafts, problems, warnings, projects)
 
 
 def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:

@@ -5,7 +5,28 @@ from pathlib import Path
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.model import USER
 from ragmem.errors import NotFoundError
+from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
+
+
+def finder(catalog: Catalog, *, home: Path) -> ProjectFinder:
+    """Return what finds the projects of paths, under the ids that the catalog knows them by."""
+    if not catalog.exists():
+        return ProjectFinder(home)
+    catalog.prepare()
+    return ProjectFinder(home, known=catalog.projects.of_repository)
+
+
+def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
+    """Keep the names and folders of the projects that were met."""
+    for identity in projects.found():
+        catalog.projects.remember(
+            identity.id,
+            name=identity.name,
+            root=show(identity.root) if identity.root else identity.name,
+            root_commit=identity.git_root_commit,
+            remote=identity.remote,
+        )
 
 
 def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
@@ -17,12 +38,12 @@ def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
     if not catalog.exists():
         return None
     folders = [path, *path.parents]
-    known = catalog.projects.at(str(folder) for folder in folders)
+    known = catalog.projects.at(show(folder) for folder in folders)
     if known is not None:
         return known
     if not any((folder / ".git").exists() for folder in folders):
         return None
-    identity = ProjectFinder(home).project_of(path)
+    identity = finder(catalog, home=home).project_of(path)
     return identity.id if identity and catalog.projects.find(identity.id) else None
 
 

@@ -13,7 +13,6 @@ from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import Record, State, Tier, digest
 from ragmem.errors import NotFoundError
 from ragmem.ports import Store
-from ragmem.readers.files import show
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
@@ -21,6 +20,7 @@ from ragmem.services.index import index, index_pending, record_of
 from ragmem.services.ingest import Change, compare
 from ragmem.services.judge import RULES_VERSION, Judged, judge
 from ragmem.services.progress import Progress
+from ragmem.services.scope import finder, remember_projects
 
 BATCH_CHARACTERS = 200_000
 """Characters in one transaction, so that a batch of long documents does not hold the lock for seconds."""
@@ -127,7 +127,7 @@ def seed(
     """
     specs = chosen_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
-    projects = ProjectFinder(home)
+    projects = finder(catalog, home=home)
     exists = catalog.exists()
     if exists and not dry_run:
         report.resumed = _resume(catalog, open_store, rebuild=rebuild, progress=progress)
@@ -181,7 +181,7 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
     A memory whose source is not configured (any more) is left alone: it did not come from a file we watch.
     A file that is there but cannot be read now counts as there.
     """
-    projects = ProjectFinder(home)
+    projects = finder(catalog, home=home)
     missing: set[str] = set()
     by_source: dict[str, list[tuple[str, str]]] = {}
     for identifier, source, uri in catalog.memories.places(sources=list(settings.sources)):
@@ -269,13 +269,6 @@ def _seed_source(
             SeenFile(spec.name, str(path), reading.size, reading.modified_ns, rules, counts)
         )
         writer.flush_if_full()
-
-
-def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
-    """Keep the names and folders of the projects that were met."""
-    for identity in projects.found():
-        place = Path(identity.root or identity.name)
-        catalog.projects.remember(identity.id, name=show(Path(identity.name)), root=show(place))
 
 
 def rules_of(spec: SourceSpec, sizes: ChunkingSettings) -> str:

@@ -33,6 +33,9 @@ def run(arguments: Sequence[str]) -> int:
         _complain(str(error), error.hint)
         return error.exit_code
     except KeyboardInterrupt:
+        # A ^C that passed through a compiled text (dataclasses make some) marks the process for death by the
+        # signal, whoever catches it later; running another compiled text takes the mark away.
+        exec("")  # noqa: S102 - nothing is executed
         _complain("interrupted; what was finished is stored", "run the same command again to go on")
         return EXIT_INTERRUPTED
     except BrokenPipeError:

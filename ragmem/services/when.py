@@ -20,7 +20,10 @@ def parse_moment(text: str, *, now: datetime) -> datetime:
     if wanted == "yesterday":
         return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
     if span := _SPAN.fullmatch(wanted):
-        return now - timedelta(days=int(span[1]) * _DAYS[span[2].lower()])
+        try:
+            return now - timedelta(days=int(span[1]) * _DAYS[span[2].lower()])
+        except OverflowError:
+            raise UsageError(f'"{text}" is before the first year', hint="write a shorter span") from None
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -10,7 +10,7 @@ import typer.core
 import typer.main
 from typer.exceptions import TyperException
 
-from ragmem.errors import EXIT_OK, UsageError
+from ragmem.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,10 @@ def build() -> LazyGroup:
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; raises UsageError for what cannot be parsed."""
+    for argument in arguments:
+        if not argument.isascii() and argument != argument.encode("utf-8", "replace").decode():
+            # Neither the database nor JSON takes such a text, be it a file's name.
+            raise UsageError(f'"{argument}" is not UTF-8', hint="rename the file, or convert the text")
     try:
         result = build().main(args=list(arguments) or ["--help"], prog_name="ragmem", standalone_mode=False)
     except TyperException as error:
@@ -106,6 +110,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except SystemExit:
         # The one way in which Click exits by itself here: the reader of a pipe has left.
         raise BrokenPipeError from None
+    if result == EXIT_INTERRUPTED:
+        # Click keeps ^C to itself; the person is to read what became of the work.
+        raise KeyboardInterrupt
     return result if isinstance(result, int) else EXIT_OK
 
 

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     FOLDER = "folder"
     SPECIAL = "special"
     VANISHED = "vanished"
+    NAME = "name"
     FORMAT = "format"
 
 

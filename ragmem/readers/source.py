@@ -80,6 +80,8 @@ def read_file(
         problem = "there is no such file" if gone else (getattr(error, "strerror", "") or str(error)).lower()
         reason = Reason.VANISHED if gone else Reason.UNREADABLE
         return Reading(path, error=ReadError(path, reason, problem))
+    if show(path) != str(path):
+        return Reading(path, error=ReadError(path, Reason.NAME, "its name is not UTF-8"))
     size, modified_ns = status.st_size, status.st_mtime_ns
     if unchanged and unchanged(path, size, modified_ns):
         return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)

@@ -46,6 +46,13 @@ def tell(text: str) -> None:
     sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
+def standard_input(limit: int) -> bytes:
+    """Return what stands on standard input, one byte more than `limit` at most."""
+    if sys.stdin.isatty():
+        tell("reading from the terminal; end with ^D")
+    return sys.stdin.buffer.read(limit + 1)
+
+
 def say_json(value: Any, *, lines: bool = False) -> None:
     """Write a JSON document (indented) or one JSON line to stdout, UTF-8 whatever the locale."""
     options = orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS

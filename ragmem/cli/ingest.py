@@ -15,11 +15,12 @@ from ragmem.cli.common import (
     printable,
     say,
     say_json,
+    standard_input,
     table,
     tell,
 )
 from ragmem.domain.model import Kind
-from ragmem.errors import EXIT_FAILED, EXIT_OK
+from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -65,6 +66,9 @@ def ingest(
     from ragmem.services.shapes import memory_shape
     from ragmem.services.when import parse_moment
 
+    if "" in paths:
+        # An unset variable in a script must not store the folder that it happens to run in.
+        raise UsageError("a path is empty", hint="give a path, or - for standard input")
     moment = now()
     with open_memory(quiet=quiet) as memory:
         wish = HandIn(
@@ -74,7 +78,7 @@ def ingest(
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
         )
-        text = _standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
+        text = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
         handed = memory.hand_in([Path(path) for path in paths if path != "-"], wish, text=text, title=title)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
@@ -98,7 +102,15 @@ def ingest(
                 for item in stored
             ]
     if as_json:
-        say_json({"schema": 1, "dry_run": dry_run, "memories": shapes, "problems": problems})
+        say_json(
+            {
+                "schema": 1,
+                "dry_run": dry_run,
+                "memories": shapes,
+                "problems": problems,
+                "warnings": handed.warnings,
+            }
+        )
     elif dry_run:
         table(
             ("id", "tier", "kind", "memory", "because"),
@@ -110,12 +122,9 @@ def ingest(
             if not quiet and sys.stderr.isatty():
                 tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))
     if not as_json:
+        if not quiet:
+            for warning in handed.warnings:
+                tell(printable(f"warning: {warning}"))
         for problem in problems:
             tell(printable(f"failed: {problem}"))
     return EXIT_FAILED if problems else EXIT_OK
-
-
-def _standard_input(limit: int) -> bytes:
-    if sys.stdin.isatty():
-        tell("reading from the terminal; end with ^D")
-    return sys.stdin.buffer.read(limit + 1)

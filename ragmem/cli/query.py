@@ -21,6 +21,7 @@ from ragmem.cli.common import (
     printable,
     say,
     say_json,
+    standard_input,
     tell,
 )
 from ragmem.domain.model import Kind, Match
@@ -42,6 +43,8 @@ Exit codes:
 """
 
 SNIPPET = 280
+MAX_INPUT = 4 * 1024 * 1024
+"""Bytes of standard input that are read; a question has far fewer."""
 
 
 class ModeName(StrEnum):
@@ -105,7 +108,7 @@ def query(
         raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
     if every and project:
         raise UsageError("--all and --project exclude each other", hint="give one of them")
-    asked = sys.stdin.read() if text == "-" else text
+    asked = _question_read() if text == "-" else text
     moment = now()
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
@@ -157,6 +160,20 @@ def query(
             where = "any project" if projects is None else "this project and yours (--all asks every project)"
             tell(f"nothing found in {where}")
     return EXIT_OK if answer.matches else EXIT_NO
+
+
+def _question_read() -> str:
+    raw = standard_input(MAX_INPUT)
+    if len(raw) > MAX_INPUT:
+        raise UsageError(
+            f"standard input is longer than {MAX_INPUT:,} bytes", hint="ask with the part that matters"
+        )
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+        ) from error
 
 
 def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:

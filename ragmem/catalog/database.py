@@ -20,7 +20,7 @@ LOCK_NAME = "write.lock"
 BUSY_TIMEOUT = 30.0
 """Seconds that a writer waits for the lock."""
 
-_DAMAGED = ("malformed", "not a database", "corrupt", "database schema has changed")
+_DAMAGED = ("malformed", "not a database", "corrupt", "database schema has changed", "could not decode")
 _BUSY = ("locked", "busy")
 _UNWRITABLE = ("readonly", "read-only", "full", "unable to open", "disk i/o")
 
@@ -31,28 +31,34 @@ def _active(connection: sqlite3.Connection) -> bool:
 
 def translate(error: sqlite3.Error, path: Path) -> RagmemError:
     """Return the RagmemError that says what a SQLite error means to a person."""
-    text = str(error).lower()
+    # What could not be decoded follows, and that is a memory's whole text.
+    problem = str(error).partition(" with text ")[0]
+    text = problem.lower()
     if any(word in text for word in _DAMAGED):
-        return StoreDamagedError(
-            f'the database "{path}" is damaged: {error}',
-            hint="restore a backup of the home, or move the file away and run `ragmem seed`",
-        )
+        return _damaged(path, problem)
     if any(word in text for word in _BUSY):
         return StoreBusyError(
             f'the database "{path}" is locked by another process', hint="try again in a moment"
         )
     if any(word in text for word in _UNWRITABLE):
         return StorageError(
-            f'cannot write "{path}": {error}',
+            f'cannot {"open" if "unable to open" in text else "write"} "{path}": {problem}',
             hint="check free space and permissions, or set RAGMEM_HOME to another folder",
         )
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError | sqlite3.IntegrityError | sqlite3.ProgrammingError
     ):
-        return StoreDamagedError(
-            f'the database "{path}" is damaged: {error}', hint="restore a backup of the home"
-        )
-    return StorageError(f'the database "{path}" failed: {error}', hint="run with --verbose for more")
+        return _damaged(path, problem)
+    return StorageError(
+        f'the database "{path}" failed: {problem}', hint="please report it, with the command that failed"
+    )
+
+
+def _damaged(path: Path, problem: str) -> StoreDamagedError:
+    return StoreDamagedError(
+        f'the database "{path}" is damaged: {problem}',
+        hint="restore a backup of the home, or move the file away and run `ragmem seed`",
+    )
 
 
 class Database:
@@ -68,6 +74,7 @@ class Database:
         # One writer per process first, so that two threads never fight over the file lock.
         self._writer = threading.RLock()
         self.read_only = False
+        self._obstacle = "the home is read-only"
 
     def exists(self) -> bool:
         """Tell whether the database file is there."""
@@ -108,7 +115,15 @@ class Database:
             check_same_thread=False,
             cached_statements=256,
         )
-        self._use_wal(connection)
+        try:
+            self._use_wal(connection)
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if not isinstance(translate(error, self.path), StorageError):
+                raise
+            # A full disk has no room even for the -shm file; what is stored can be read all the same.
+            self._obstacle = str(error)
+            return self._open_read_only()
         # FULL: an acknowledged memory survives a power cut, not only a killed process.
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
@@ -144,7 +159,7 @@ class Database:
             try:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             except sqlite3.OperationalError:
-                # A WAL database in a folder without write access has no -shm file: read it as immutable.
+                # A WAL database in a folder that cannot be written has no -shm file: read it as immutable.
                 connection.close()
                 continue
             return connection
@@ -180,8 +195,8 @@ class Database:
             return
         if self.read_only:
             raise StorageError(
-                f'cannot write "{self.path}": the home is read-only',
-                hint="set RAGMEM_HOME to a folder that you can write to",
+                f'cannot write "{self.path}": {self._obstacle}',
+                hint="check free space and permissions, or set RAGMEM_HOME to another folder",
             )
         with self._writer, self._queue():
             try:
@@ -217,7 +232,7 @@ class Database:
                 except BlockingIOError:
                     if time.monotonic() > deadline:
                         raise StoreBusyError(
-                            f"another process has been writing for {self.busy_timeout:.0f} s",
+                            f"another process has been writing for {self.busy_timeout:g} s",
                             hint="try again in a moment",
                         ) from None
                     time.sleep(pause)

@@ -1,15 +1,19 @@
 """Memories as rows, and rows as memories."""
 
 import sqlite3
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier
+from ragmem.errors import StoreDamagedError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+RESTORE = "restore a backup of the home, or move memory.db away and run `ragmem seed`"
 
 MEMORY_COLUMNS = (
     "id", "source", "uri", "project", "spec", "title", "text", "summary", "kind", "category", "tier",
@@ -25,8 +29,11 @@ def to_stamp(moment: datetime) -> int:
 
 
 def from_stamp(stamp: int) -> datetime:
-    """Return the timezone-aware moment of a stamp."""
-    return _EPOCH + timedelta(microseconds=stamp)
+    """Return the timezone-aware moment of a stamp; raises StoreDamagedError for what is none."""
+    try:
+        return _EPOCH + timedelta(microseconds=stamp)
+    except (TypeError, OverflowError) as error:
+        raise StoreDamagedError(f'the database has "{stamp}" for a moment', hint=RESTORE) from error
 
 
 def memory_values(memory: Memory) -> tuple[Any, ...]:
@@ -56,8 +63,21 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
 
 
 def memory_from(row: tuple[Any, ...] | sqlite3.Row) -> Memory:
-    """Return the memory of a row in the order of MEMORY_COLUMNS."""
+    """Return the memory of a row in the order of MEMORY_COLUMNS.
+
+    Raises StoreDamagedError for values that ragmem never writes.
+    """
     value = dict(zip(MEMORY_COLUMNS, row, strict=True))
+    try:
+        return _memory(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreDamagedError(
+            f'the memory "{value["id"]}" is damaged: {error}',
+            hint=RESTORE,
+        ) from error
+
+
+def _memory(value: Mapping[str, Any]) -> Memory:
     return Memory(
         id=value["id"],
         source=value["source"],

@@ -1,0 +1,846 @@
+"""Bad input gives one clear line and its exit code, and loses nothing that was stored before.
+
+CASES is also the source of docs/errors.md: `python tests/test_bad_input.py > docs/errors.md` writes it anew.
+"""
+
+import ctypes
+import fcntl
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ragmem.memory import Ragmem
+
+FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+REAL = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}
+QUICKLY = {"RAGMEM_WRITE_BUSY_TIMEOUT_S": "0.2"}
+DOCUMENT = Path(__file__).parents[1] / "docs" / "errors.md"
+
+SOURCES = """\
+[sources.notes]
+glob = "~/notes/**/*.md"
+[sources.log]
+glob = "~/log/*.jsonl"
+reader = "reflections"
+"""
+NOTES = {
+    "wal.md": "# WAL mode\n\nWe decided to use WAL mode because readers must not wait for a writer.\n",
+    "lock.md": "# Stale lock\n\nThe error came from a stale lock. Root cause: a crash. We restarted it.\n",
+    "pool.md": "# Pool\n\nThe connection pool was exhausted because of a leak; the fix closes the cursor.\n",
+}
+NEW_NOTE = "# Driver\n\nWe decided to pin the driver because version 3 has an error; the fix is upstream.\n"
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def line(self) -> str:
+        return self.err.partition("\n")[0]
+
+
+class Home:
+    """A person's home whose memory holds the three notes, and the commands run in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.data = root / "ragmem" / "data"
+        self.database = self.data / "memory.db"
+        for name, text in NOTES.items():
+            self.write(f"notes/{name}", text)
+        self.write("ragmem/config/sources.toml", SOURCES)
+        with Ragmem.open(
+            environ={"RAGMEM_HOME": str(root / "ragmem"), **FAKE}, home=root, cwd=root
+        ) as memory:
+            memory.seed(sources=["notes"])
+        self.before = self.memories()
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def memories(self) -> dict[str, str]:
+        with closing(sqlite3.connect(f"{self.database.as_uri()}?mode=ro", uri=True)) as connection:
+            return dict(connection.execute("SELECT id, text FROM memories"))
+
+    def command(self, *arguments: str | bytes, first: str = "") -> list[str | bytes]:
+        if not first:
+            return [sys.executable, "-m", "ragmem", *arguments]
+        # `first` changes the process that then becomes ragmem; a preexec_fn may hang a threaded test run.
+        become = "os.execv(sys.executable, [sys.executable, '-m', 'ragmem', *sys.argv[1:]])"
+        return [sys.executable, "-c", f"{first}\nimport os, sys\n{become}", *arguments]
+
+    def environ(self, **more: str) -> dict[str, str]:
+        base = {"PATH": os.environ["PATH"], "HOME": str(self.root), "RAGMEM_HOME": str(self.root / "ragmem")}
+        return base | FAKE | more
+
+    def run(self, *arguments, stdin: bytes = b"", first: str = "", cwd=None, **environ: str) -> Result:
+        done = subprocess.run(
+            self.command(*arguments, first=first),
+            input=stdin,
+            capture_output=True,
+            env=self.environ(**environ),
+            cwd=cwd or self.root,
+            timeout=60,
+            check=False,
+        )
+        return Result(done.returncode, *(self.shown(stream) for stream in (done.stdout, done.stderr)))
+
+    def shown(self, stream: bytes) -> str:
+        return stream.decode("utf-8", "replace").replace(str(self.root), "~")
+
+    def assert_nothing_lost(self) -> None:
+        now = self.memories()
+        assert {identifier: now.get(identifier) for identifier in self.before} == self.before
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def assert_refused(result: Result, code: int, line: str) -> None:
+    """Check the shape of every refusal: one line, perhaps a blank one and a hint, nothing else anywhere."""
+    assert (result.code, result.line, result.out) == (code, f"ragmem: {line}", "")
+    rest = result.err.splitlines()[1:]
+    assert rest == [] or (len(rest) == 2 and rest[0] == "" and rest[1].startswith("hint: "))
+
+
+def _file(name: str, content: str | bytes) -> Callable[[Home], None]:
+    return lambda home: home.write(name, content) and None
+
+
+def _sparse(home: Home) -> None:
+    with home.write("notes/bad.md", "").open("wb") as file:
+        file.truncate(200_000_000)
+
+
+def _newer(home: Home) -> None:
+    with closing(sqlite3.connect(home.database)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
+def _garbage(home: Home) -> None:
+    # A file shorter than a page has no other sign of being a database than its header.
+    with home.database.open("r+b") as file:
+        file.write(b"garbage!" * 20)
+
+
+def _link_in_a_circle(home: Home) -> None:
+    (home.root / "notes" / "bad.md").symlink_to("bad.md")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is wrong, the command, its exit code, the line without `ragmem: `, and how the home gets there."""
+
+    what: str
+    command: str
+    code: int
+    line: str
+    arrange: Callable[[Home], None] | None = None
+    stdin: bytes = b""
+    environ: tuple[tuple[str, str], ...] = ()
+
+
+CASES = (
+    Case(
+        "a file that does not exist",
+        "ingest nope.md",
+        2,
+        'there is no file "nope.md"',
+    ),
+    Case(
+        "a path through a file",
+        "ingest notes/wal.md/x.md",
+        2,
+        'there is no file "notes/wal.md/x.md"',
+    ),
+    Case("an empty path", "ingest ''", 2, "a path is empty"),
+    Case(
+        "an empty file",
+        "ingest bad.md",
+        3,
+        'cannot read "~/bad.md": it is empty',
+        _file("bad.md", ""),
+    ),
+    Case(
+        "a file that is too large",
+        "ingest notes/bad.md",
+        3,
+        'cannot read "~/notes/bad.md": 200,000,000 bytes are more than the limit of 8,388,608',
+        _sparse,
+    ),
+    Case(
+        "NUL bytes",
+        "ingest bad.md",
+        3,
+        'cannot read "~/bad.md": it is not text',
+        _file("bad.md", b"because\0fix"),
+    ),
+    Case(
+        "bytes that are no UTF-8",
+        "ingest bad.md",
+        3,
+        'cannot read "~/bad.md": byte 3 is not valid UTF-8',
+        _file("bad.md", b"caf\xe9 because"),
+    ),
+    Case(
+        "a JSONL file without one good line",
+        "ingest bad.jsonl",
+        3,
+        'cannot read "~/bad.jsonl": line 1: not valid JSON; the line was left out',
+        _file("bad.jsonl", "{broken\n"),
+    ),
+    Case(
+        "a link to itself",
+        "ingest notes/bad.md",
+        3,
+        'cannot read "~/notes/bad.md": too many levels of symbolic links',
+        _link_in_a_circle,
+    ),
+    Case(
+        "a device",
+        "ingest /dev/zero",
+        3,
+        'cannot read "/dev/zero": it is not a regular file',
+    ),
+    Case(
+        "a folder without text files",
+        "ingest empty",
+        2,
+        'the folder "~/empty" holds no text files',
+        lambda home: (home.root / "empty").mkdir(),
+    ),
+    Case("standard input that is empty", "ingest -", 2, "standard input is empty"),
+    Case(
+        "standard input with NUL bytes",
+        "ingest -",
+        2,
+        "standard input is no text: it has NUL bytes",
+        stdin=b"because\0fix",
+    ),
+    Case(
+        "standard input that is no UTF-8",
+        "ingest -",
+        2,
+        "standard input is no UTF-8: byte 3 is invalid",
+        stdin=b"caf\xe9 because",
+    ),
+    Case(
+        "standard input that is too large",
+        "ingest -",
+        2,
+        "standard input is longer than 8,388,608 bytes",
+        stdin=b"x" * 9_000_000,
+    ),
+    Case(
+        "a project's name with a slash",
+        "ingest notes/wal.md --project a/b",
+        2,
+        '"a/b" cannot be a project name',
+    ),
+    Case("a date that is none", "ingest notes/wal.md --at soon", 2, '"soon" is not a date'),
+    Case("a date that is none", "query wal --since soon", 2, '"soon" is not a date'),
+    Case(
+        "a span before the first year",
+        "query wal --since 99999y",
+        2,
+        '"99999y" is before the first year',
+    ),
+    Case("an empty question", "query ''", 2, "the question is empty"),
+    Case(
+        "a question of a megabyte",
+        "query -",
+        2,
+        "the question has 1,000,000 characters, at most 20,000 are read",
+        stdin=b"x" * 1_000_000,
+    ),
+    Case(
+        "a question without end",
+        "query -",
+        2,
+        "standard input is longer than 4,194,304 bytes",
+        stdin=b"x" * 5_000_000,
+    ),
+    Case(
+        "a question that is no UTF-8",
+        "query - --json",
+        2,
+        "standard input is no UTF-8: byte 3 is invalid",
+        stdin=b"caf\xe9",
+    ),
+    Case(
+        "two characters for LightRAG",
+        "query wa --mode mix",
+        2,
+        'the query "wa" is too short for the mode mix',
+        environ=(("RAGMEM_STORE_BACKEND", "lightrag"),),
+    ),
+    Case("an unknown source", "query wal --source nots", 2, 'there is no source "nots"'),
+    Case("an unknown source", "seed --source nots", 2, 'there is no source "nots"'),
+    Case("an unknown project", "query wal --project nope", 2, 'there is no project "nope"'),
+    Case(
+        "options that exclude each other",
+        "query wal --json --ids",
+        2,
+        "--json, --jsonl, --ids and --context exclude each other",
+    ),
+    Case(
+        "a limit of nothing",
+        "query wal --limit 0",
+        2,
+        "invalid value for '--limit' / '-n': 0 is not in the range 1<=x<=10000",
+    ),
+    Case("a missing argument", "query", 2, "missing argument 'TEXT'"),
+    Case(
+        "an unknown option",
+        "query wal --limt 3",
+        2,
+        "no such option: --limt (Possible options: --limit, --quiet)",
+    ),
+    Case("an unknown command", "sed", 2, "no such command 'sed'. Did you mean 'seed'?"),
+    Case("an unknown id", "inspect memory zzzzzzzz", 2, 'no memory has the id "zzzzzzzz"'),
+    Case("an id that is too short", "inspect memory ab", 2, '"ab" is not a memory id'),
+    Case("an unknown run", "gc --undo --run x", 2, 'there is no gc run "x"'),
+    Case(
+        "an unknown key in sources.toml",
+        "seed",
+        2,
+        '~/ragmem/config/sources.toml:3: unknown key "kindd" in [sources.notes]',
+        _file("ragmem/config/sources.toml", '[sources.notes]\nglob = "~/n"\nkindd = "auto"\n'),
+    ),
+    Case(
+        "a folder as sources.toml",
+        "seed --sources notes",
+        2,
+        "invalid value for '--sources': File 'notes' is a directory",
+    ),
+    Case(
+        "broken TOML",
+        "query wal",
+        2,
+        "~/ragmem/config/config.toml:1: not valid TOML: expected ']' at the end of a table declaration",
+        _file("ragmem/config/config.toml", "[query\n"),
+    ),
+    Case(
+        "an unknown key in decay.json",
+        "query wal",
+        2,
+        '~/ragmem/config/decay.json:2: unknown key "weigths"',
+        _file("ragmem/config/decay.json", '{\n"weigths": {}}'),
+    ),
+    Case(
+        "a negative half-life",
+        "query wal",
+        2,
+        "~/ragmem/config/decay.json:1: half_lives_days.error must be a number of at least 0, not -3",
+        _file("ragmem/config/decay.json", '{"half_lives_days": {"error": -3}}'),
+    ),
+    Case(
+        "a variable that is no number",
+        "query wal",
+        2,
+        'the variable RAGMEM_QUERY_LIMIT must be a whole number of at least 1 and at most 10000, not "abc"',
+        environ=(("RAGMEM_QUERY_LIMIT", "abc"),),
+    ),
+    Case(
+        "RAGMEM_HOME is a file",
+        "ingest notes/wal.md",
+        3,
+        'cannot open "~/notes/wal.md/data/memory.db": Not a directory',
+        environ=(("RAGMEM_HOME", "notes/wal.md"),),
+    ),
+    Case(
+        "nothing was stored yet",
+        "query wal",
+        2,
+        'there is no memory in "~/elsewhere/data" yet',
+        environ=(("RAGMEM_HOME", "elsewhere"),),
+    ),
+    Case(
+        "a backend that is not installed",
+        "seed --rebuild",
+        4,
+        'there is no backend "nope"',
+        environ=(("RAGMEM_STORE_BACKEND", "nope"),),
+    ),
+    Case(
+        "a database that is none",
+        "query wal",
+        6,
+        'the database "~/ragmem/data/memory.db" is damaged: file is not a database',
+        _garbage,
+    ),
+    Case(
+        "a database of a newer ragmem",
+        "seed",
+        6,
+        'the database "~/ragmem/data/memory.db" has schema 99, this ragmem knows 1',
+        _newer,
+    ),
+)
+
+
+def _words(command: str) -> list[str]:
+    return [word.replace("''", "") for word in command.split()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.command}: {case.what}")
+def test_bad_input_is_one_line_and_loses_nothing(home: Home, case: Case):
+    if case.arrange:
+        case.arrange(home)
+    database = home.database.read_bytes()
+    result = home.run(*_words(case.command), stdin=case.stdin, **dict(case.environ))
+    assert_refused(result, case.code, case.line)
+    if case.code == 6:
+        assert home.database.read_bytes() == database
+    else:
+        home.assert_nothing_lost()
+
+
+# What seed says of single files: it goes on with the rest.
+FILES = (
+    ("an empty file", "notes/bad.md", b"", 3, 'failed: cannot read "~/notes/bad.md": it is empty'),
+    ("NUL bytes", "notes/bad.md", b"a\0b", 3, 'failed: cannot read "~/notes/bad.md": it is not text'),
+    (
+        "bytes that are no UTF-8",
+        "notes/bad.md",
+        b"caf\xe9",
+        3,
+        'failed: cannot read "~/notes/bad.md": byte 3 is not valid UTF-8',
+    ),
+    (
+        "broken frontmatter",
+        "notes/bad.md",
+        f"---\ntitle: *missing\n---\n{NEW_NOTE}".encode(),
+        0,
+        (
+            "warning: ~/notes/bad.md: the frontmatter was read line by line,"
+            " because it is no plain YAML: it has aliases"
+        ),
+    ),
+    (
+        "a broken line of JSONL",
+        "log/bad.jsonl",
+        b'{"task": "pin the driver because of an error", "timestamp": "2026-03-01"}\n{broken\n',
+        0,
+        "warning: ~/log/bad.jsonl: line 2: not valid JSON; the line was left out",
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "content", "code", "line"), [case[1:] for case in FILES])
+def test_seed_names_a_bad_file_and_goes_on(home: Home, name: str, content: bytes, code: int, line: str):
+    home.write(name, content)
+    good = home.write("notes/new.md", NEW_NOTE)
+    result = home.run("seed", "--source", "notes", "--source", "log")
+    said = [text for text in result.err.splitlines() if not text.startswith("note: ")]
+    assert (result.code, said) == (code, [line])
+    home.assert_nothing_lost()
+    assert good.read_text().strip() in home.memories().values()
+
+
+@pytest.mark.parametrize(("name", "content", "line"), [(case[1], case[2], case[4]) for case in FILES[3:]])
+def test_ingest_warns_as_seed_does_of_what_it_left_out(home: Home, name: str, content: bytes, line: str):
+    home.write(name, content)
+    result = home.run("ingest", name)
+    assert (result.code, result.err.splitlines()) == (0, [line])
+    assert len(home.memories()) == 4
+    home.assert_nothing_lost()
+
+
+def test_a_huge_file_is_refused_by_its_size(home: Home):
+    _sparse(home)
+    began = time.monotonic()
+    # Less memory than the file has bytes: it cannot have been read.
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (180_000_000, 180_000_000))"
+    result = home.run("seed", "--source", "notes", first=limit, OPENBLAS_NUM_THREADS="1")
+    assert result.code == 3
+    assert result.err.startswith('failed: cannot read "~/notes/bad.md": 200,000,000 bytes')
+    assert time.monotonic() - began < 30
+    home.assert_nothing_lost()
+
+
+def test_a_glob_that_matches_nothing_is_a_note(home: Home):
+    result = home.run("seed", "--source", "log")
+    assert (result.code, result.err) == (0, "note: source log: no file matches ~/log/*.jsonl\n")
+    home.assert_nothing_lost()
+
+
+def test_an_ambiguous_prefix_asks_for_more(home: Home):
+    with closing(sqlite3.connect(home.database)) as connection, connection:
+        connection.execute("UPDATE memories SET id = 'aaaa' || substr(id, 5) WHERE title != 'Pool'")
+    result = home.run("inspect", "memory", "aaaa")
+    assert_refused(result, 2, 'several memories have ids that start with "aaaa"')
+
+
+def test_two_characters_are_a_question(home: Home):
+    result = home.run("query", "wal"[:2] + " mode")
+    assert result.code == 0
+    assert home.run("query", "db").code == 1
+
+
+def test_odd_file_names_are_stored_or_named(home: Home):
+    home.write("notes/a\nb.md", NEW_NOTE)
+    home.write("notes/\N{PARROT}.md", NEW_NOTE.replace("driver", "parrot"))
+    Path(os.fsdecode(os.fsencode(home.root) + b"/notes/caf\xe9.md")).write_text(NEW_NOTE)
+    (home.root / "notes" / "loop").symlink_to(home.root / "notes")
+    (home.root / "notes" / "self.md").symlink_to("self.md")
+    result = home.run("seed", "--source", "notes")
+    assert result.code == 3
+    lines = result.err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("failed: ~/notes/") for line in lines)
+    assert sum(line.endswith("a link that leads in a circle") for line in lines) == 2
+    assert sum(line.endswith("its name is not UTF-8") for line in lines) == 1
+    assert len(home.memories()) == 5
+    home.assert_nothing_lost()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ingest caf\xe9.md",
+        "ingest notes --tag caf\xe9",
+        "query caf\xe9 --json",
+        "query wal --project caf\xe9",
+    ],
+)
+def test_an_argument_that_is_no_utf_8_is_refused(home: Home, command: str):
+    Path(os.fsdecode(os.fsencode(home.root) + b"/caf\xe9.md")).write_text(NEW_NOTE)
+    result = home.run(*[word.encode("latin-1") for word in command.split()])
+    argument = next(word for word in command.split() if not word.isascii())
+    assert_refused(result, 2, f'"{argument}" is not UTF-8'.replace("\xe9", "\\udce9"))
+    home.assert_nothing_lost()
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_a_place_to_work_in(home: Home):
+    folder = os.fsencode(home.root) + b"/caf\xe9"
+    Path(os.fsdecode(folder), ".git").mkdir(parents=True)
+    Path(os.fsdecode(folder), "new.md").write_text(NEW_NOTE)
+    assert home.run("query", "wal", cwd=folder).code == 0
+    result = home.run("ingest", "new.md", cwd=folder)
+    assert_refused(result, 3, 'cannot read "~/caf\\udce9/new.md": its name is not UTF-8')
+    assert home.run("ingest", "-", cwd=folder, stdin=NEW_NOTE.encode()).code == 0
+    home.assert_nothing_lost()
+
+
+def test_what_a_project_may_not_set_is_a_warning(home: Home):
+    home.write(".ragmem.toml", '[models]\nbackend = "theirs"\n')
+    result = home.run("query", "wal")
+    assert result.code == 0
+    assert result.err.splitlines() == [
+        (
+            'warning: ~/.ragmem.toml:1: "models" is not applied:'
+            " a project may set exclude, tags and [chunking] only"
+        )
+    ]
+
+
+def test_closed_streams_are_no_bug(home: Home):
+    for redirection, arguments in (("<&-", "ingest -"), ("<&-", "query -")):
+        command = f'exec "$0" -m ragmem {arguments} {redirection}'
+        done = subprocess.run(
+            ["sh", "-c", command, sys.executable],
+            capture_output=True,
+            env=home.environ(),
+            cwd=home.root,
+            check=False,
+            timeout=60,
+        )
+        assert_refused(
+            Result(done.returncode, home.shown(done.stdout), home.shown(done.stderr)),
+            2,
+            "standard input is empty" if "ingest" in arguments else "the question is empty",
+        )
+    home.assert_nothing_lost()
+
+
+# --- homes that cannot be written
+
+# Root may write everywhere by two capabilities (1: CAP_DAC_OVERRIDE, 2: CAP_DAC_READ_SEARCH).
+BOUND = """
+import ctypes
+for capability in (1, 2):
+    ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # 24: PR_CAPBSET_DROP
+"""
+
+
+def unprivileged() -> str:
+    """Return the code after which a process is bound by permissions; skip the test where there is no way."""
+    if os.geteuid():
+        return ""
+    if not sys.platform.startswith("linux") or not hasattr(ctypes.CDLL(None), "prctl"):
+        pytest.skip("root may do everything here")
+    return BOUND
+
+
+@pytest.fixture
+def read_only(home: Home):
+    for path in (*home.data.iterdir(), home.data):
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    yield home
+    home.data.chmod(0o700)
+
+
+@pytest.mark.parametrize("backends", [FAKE, REAL], ids=["fake", "real"])
+def test_a_read_only_home_still_answers(read_only: Home, backends: dict[str, str]):
+    result = read_only.run("query", "WAL mode", first=unprivileged(), **backends)
+    assert result.code == 0
+    assert "WAL mode" in result.out
+    assert read_only.run("inspect", first=unprivileged()).code == 0
+    read_only.assert_nothing_lost()
+
+
+@pytest.mark.parametrize("command", ["seed --source notes", "ingest notes/new.md"])
+def test_a_read_only_home_is_told_by_what_writes(read_only: Home, command: str):
+    read_only.write("notes/new.md", NEW_NOTE)
+    result = read_only.run(*command.split(), first=unprivileged())
+    assert_refused(result, 3, 'cannot write "~/ragmem/data/memory.db": the home is read-only')
+    assert read_only.memories() == read_only.before
+
+
+def test_a_folder_that_may_not_be_entered_is_named(home: Home):
+    home.data.chmod(0)
+    result = home.run("query", "wal", first=unprivileged())
+    home.data.chmod(0o700)
+    assert_refused(result, 3, 'the system refused "~/ragmem/data/memory.db": permission denied')
+    home.assert_nothing_lost()
+
+
+def test_a_file_that_may_not_be_read_is_named(home: Home):
+    home.write("notes/new.md", NEW_NOTE).chmod(0)
+    result = home.run("ingest", "notes/new.md", first=unprivileged())
+    assert_refused(result, 3, 'cannot read "~/notes/new.md": permission denied')
+    home.assert_nothing_lost()
+
+
+def _more_notes(home: Home, count: int = 40) -> None:
+    for number in range(count):
+        home.write(f"notes/more-{number}.md", f"{NEW_NOTE}\nNumber {number}. " + f"lorem{number} " * 200)
+
+
+@pytest.mark.parametrize("room", [0, 40_000], ids=["none", "some"])
+@pytest.mark.parametrize("backends", [FAKE, REAL | {"RAGMEM_MODELS_BACKEND": "fake"}], ids=["fake", "real"])
+def test_a_full_disk_loses_nothing_and_the_same_command_succeeds_later(
+    home: Home, room: int, backends: dict[str, str]
+):
+    _more_notes(home)
+    size = room and home.database.stat().st_size + room
+    full = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+    result = home.run("seed", "--source", "notes", first=full, **backends)
+    assert_refused(result, 3, 'cannot write "~/ragmem/data/memory.db": disk I/O error')
+    home.assert_nothing_lost()
+    assert home.run("query", "WAL mode", first=full, **backends).code == 0
+    assert home.run("seed", "--source", "notes", **backends).code == 0
+    assert len(home.memories()) == 43
+    home.assert_nothing_lost()
+
+
+@pytest.fixture
+def small_disk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("disk")
+    mount = shutil.which("mount")
+    mounted = (
+        mount
+        and not subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)], capture_output=True, check=False
+        ).returncode
+    )
+    if not mounted:
+        pytest.skip("mounting is not permitted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_disk_that_is_really_full_is_told(home: Home, small_disk: Path):
+    shutil.copytree(home.root / "ragmem", small_disk, dirs_exist_ok=True)
+    elsewhere = {"RAGMEM_HOME": str(small_disk)}
+    _more_notes(home)
+    result = home.run("seed", "--source", "notes", **elsewhere)
+    assert result.code == 3
+    assert "database or disk is full" in result.line
+    home.database = small_disk / "data" / "memory.db"
+    home.assert_nothing_lost()
+    subprocess.run(["mount", "-o", "remount,size=50m", str(small_disk)], check=True)
+    assert home.run("seed", "--source", "notes", **elsewhere).code == 0
+    assert len(home.memories()) == 43
+
+
+# --- a database that is locked or damaged
+
+
+@pytest.mark.parametrize("command", ["seed --source notes", "ingest notes/new.md", "gc --yes"])
+def test_a_writer_that_waits_too_long_says_so_and_questions_are_answered(home: Home, command: str):
+    home.write("notes/new.md", NEW_NOTE)
+    with (home.data / "write.lock").open("r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = home.run(*command.split(), **QUICKLY)
+        assert home.run("query", "WAL mode").code == 0
+    assert_refused(result, 5, "another process has been writing for 0.2 s")
+    assert home.memories() == home.before
+
+
+def test_a_foreign_writer_is_waited_for_and_named(home: Home):
+    home.write("notes/new.md", NEW_NOTE)
+    with closing(sqlite3.connect(home.database, isolation_level=None)) as foreign:
+        foreign.execute("BEGIN EXCLUSIVE")
+        result = home.run("seed", "--source", "notes", **QUICKLY)
+        assert home.run("query", "WAL mode", **REAL).code == 0
+        foreign.execute("ROLLBACK")
+    assert_refused(result, 5, 'the database "~/ragmem/data/memory.db" is locked by another process')
+    assert home.memories() == home.before
+    assert home.run("seed", "--source", "notes").code == 0
+
+
+def _page_of(home: Home, table: str) -> int:
+    with closing(sqlite3.connect(home.database)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    return int(page)
+
+
+def _cut(home: Home) -> None:
+    os.truncate(home.database, home.database.stat().st_size // 2)
+
+
+def _overwrite_page(home: Home) -> None:
+    page = _page_of(home, "memories")
+    with home.database.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xa5" * 4096)
+
+
+@pytest.mark.parametrize("damage", [_garbage, _cut, _overwrite_page])
+@pytest.mark.parametrize("command", ["query WAL", "seed --source notes", "ingest notes/new.md"])
+def test_a_damaged_database_is_named_and_left_as_it_is(
+    home: Home, damage: Callable[[Home], None], command: str
+):
+    home.write("notes/new.md", NEW_NOTE)
+    damage(home)
+    damaged = home.database.read_bytes()
+    result = home.run(*command.split())
+    assert result.code == 6
+    assert_refused(result, 6, result.line.removeprefix("ragmem: "))
+    assert result.line.startswith('ragmem: the database "~/ragmem/data/memory.db" is damaged')
+    assert "hint: restore a backup" in result.err
+    if damage is not _overwrite_page or command.startswith("query"):
+        # A write may reach its commit before it meets a damaged page elsewhere; that commit is sound.
+        assert home.database.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "change", ["kind = 'nonsense'", "tags = '{['", "event_at = 'soon'", "text = CAST(x'ff' AS TEXT)"]
+)
+def test_a_row_that_ragmem_never_wrote_counts_as_damage(home: Home, change: str):
+    with closing(sqlite3.connect(home.database)) as connection, connection:
+        connection.execute(f"UPDATE memories SET {change}")
+    result = home.run("query", "WAL mode")
+    assert_refused(result, 6, result.line.removeprefix("ragmem: "))
+    assert "hint: restore a backup" in result.err
+    assert len(result.line) < 300
+
+
+# --- signals
+
+
+def _wait_for_memories(home: Home, process: "subprocess.Popen[bytes]", more_than: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if len(home.memories()) > more_than:
+            return
+        time.sleep(0.005)
+    pytest.fail("the seeding ended before it could be interrupted")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+@pytest.mark.parametrize("store", ["fake", "lightrag"])
+def test_a_signal_ends_a_seeding_that_can_be_resumed(
+    home: Home, number: signal.Signals, code: int, store: str
+):
+    _more_notes(home, 150)
+    with subprocess.Popen(
+        home.command("seed", "--source", "notes"),
+        env=home.environ(RAGMEM_STORE_BACKEND=store),
+        cwd=home.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        _wait_for_memories(home, process, 3)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    result = Result(process.returncode, home.shown(out), home.shown(err))
+    if number == signal.SIGINT:
+        assert_refused(result, code, "interrupted; what was finished is stored")
+    else:
+        assert (result.code, result.out, result.err) == (code, "", "")
+    assert 3 < len(home.memories()) < 153
+    home.assert_nothing_lost()
+    assert home.run("seed", "--source", "notes", RAGMEM_STORE_BACKEND=store).code == 0
+    assert len(home.memories()) == 153
+    home.assert_nothing_lost()
+
+
+def test_an_interrupt_inside_a_compiled_text_still_exits_with_130(home: Home):
+    code = (
+        "import ragmem.__main__ as entry\n"
+        "entry._dispatch = lambda arguments: exec('raise KeyboardInterrupt')\n"
+        "entry.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert_refused(
+        Result(done.returncode, "", done.stderr.decode()), 130, "interrupted; what was finished is stored"
+    )
+
+
+# --- the document
+
+
+def document() -> str:
+    """Return docs/errors.md as CASES and FILES have it."""
+    rows = [(case.what, case.command, f"ragmem: {case.line}", case.code) for case in CASES]
+    rows += [(what, "seed", line, code) for what, _, _, code, line in FILES]
+    rows += [
+        ("a home that is read-only", "seed", 'ragmem: cannot write "...": the home is read-only', 3),
+        ("a full disk", "seed", 'ragmem: cannot write "...": database or disk is full', 3),
+        ("another writer", "seed", "ragmem: another process has been writing for 30 s", 5),
+        ("^C", "seed", "ragmem: interrupted; what was finished is stored", 130),
+    ]
+    lines = [
+        "# What bad input gives",
+        "",
+        "One line on standard error, then perhaps a blank line and a hint, and an exit code. What was stored",
+        "before stays as it was. `seed` names single files and goes on with the rest.",
+        "Generated from `tests/test_bad_input.py`, which runs each of these.",
+        "",
+        "| what is wrong | command | line | exit code |",
+        "|---|---|---|---|",
+        *(
+            f"| {what} | `ragmem {command}` | `{line}` | {code} |".replace("`ragmem ragmem", "`ragmem")
+            for what, command, line, code in rows
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_document_is_up_to_date():
+    assert DOCUMENT.read_text() == document(), f"run: python tests/test_bad_input.py > {DOCUMENT.name}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

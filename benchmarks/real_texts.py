@@ -10,6 +10,8 @@ from typing import Any
 SUFFIXES = {".md", ".txt", ".json", ".jsonl"}
 SEED = 20
 SENTENCE_CHARACTERS = range(20, 400)
+SENTENCE_WORDS = 3
+"""At least; signatures and hashes in transcripts are long words, not sentences."""
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -49,6 +51,6 @@ def sentences(folder: Path, count: int) -> list[str]:
     for paragraph in paragraphs(folder):
         for line in paragraph.splitlines():
             for part in re.split(r"(?<=[.!?])\s+", line.strip(" #*-|>\t")):
-                if len(part) in SENTENCE_CHARACTERS:
+                if len(part) in SENTENCE_CHARACTERS and len(part.split()) >= SENTENCE_WORDS:
                     found[part] = None
     return random.Random(SEED).sample(list(found), min(count, len(found)))

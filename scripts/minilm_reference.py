@@ -80,7 +80,9 @@ def reference_vectors(
     return np.stack([forward(list(ids)) for ids in encoded]).astype(np.float32)
 
 
-_erf = np.frompyfunc(math.erf, 1, 1)
+def _erf(x: Array) -> Array:
+    # numpy has none; this is exact, and twice as fast as numpy's own ways to call a Python function.
+    return np.fromiter(map(math.erf, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class _Forward:
             y = self.linear(self.attention(x, f"{layer}.attention.self"), f"{layer}.attention.output.dense")
             x = self.norm(x + y, f"{layer}.attention.output.LayerNorm")
             hidden = self.linear(x, f"{layer}.intermediate.dense")
-            hidden = hidden * 0.5 * (1 + _erf(hidden / math.sqrt(2)).astype(np.float64))
+            hidden = hidden * 0.5 * (1 + _erf(hidden / math.sqrt(2)))
             x = self.norm(x + self.linear(hidden, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
         mean = x.mean(axis=0)
         return np.asarray(mean / np.linalg.norm(mean))

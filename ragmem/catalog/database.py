@@ -191,6 +191,8 @@ class Database:
         """
         connection = self.connection()
         if _active(connection):
+            if not getattr(self._local, "writing", False):
+                raise RuntimeError("a write inside of a read would be rolled back with it")
             yield connection
             return
         if self.read_only:
@@ -201,6 +203,7 @@ class Database:
         with self._writer, self._queue():
             try:
                 connection.execute("BEGIN IMMEDIATE")
+                self._local.writing = True
                 try:
                     yield connection
                 except BaseException:
@@ -212,6 +215,8 @@ class Database:
                 if _active(connection):
                     connection.execute("ROLLBACK")
                 raise translate(error, self.path) from error
+            finally:
+                self._local.writing = False
 
     @contextmanager
     def _queue(self) -> Iterator[None]:

@@ -1,0 +1,39 @@
+"""A catalog on a folder of its own, and memories to put into it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
+from ragmem.services.judge import chunks_of, judge
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+SIZES = ChunkingSettings(max_chars=60, min_chars=10)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    made = Catalog(tmp_path / "data", busy_timeout=2.0)
+    made.prepare()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def make() -> Callable[..., tuple[Memory, tuple[Chunk, ...]]]:
+    """Make a memory and its chunks from a place and a text."""
+
+    def maker(
+        uri: str, text: str = "a lock", *, project: str = "user", **more
+    ) -> tuple[Memory, tuple[Chunk, ...]]:
+        draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope(project))
+        memory = judge(draft, now=NOW, sizes=SIZES, keep_discarded=True).memory
+        memory = replace(memory, **{"state": State.PENDING, **more})
+        return memory, tuple(chunks_of(memory, SIZES))
+
+    return maker

@@ -1,0 +1,195 @@
+"""One writer at a time, readers that never wait, and nothing kept of what failed."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ragmem.catalog.database import Database, translate
+from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError
+
+
+@pytest.fixture
+def database(tmp_path: Path):
+    made = Database(tmp_path / "data", busy_timeout=20.0)
+    with made.write() as connection:
+        connection.execute("CREATE TABLE counter (value INTEGER)")
+        connection.execute("INSERT INTO counter VALUES (0)")
+    yield made
+    made.close()
+
+
+def value(database: Database) -> int:
+    with database.read() as connection:
+        return int(connection.execute("SELECT value FROM counter").fetchone()[0])
+
+
+def add_one(database: Database) -> None:
+    with database.write() as connection:
+        (before,) = connection.execute("SELECT value FROM counter").fetchone()
+        # Long enough for another writer to come in between, if one could.
+        time.sleep(0.001)
+        connection.execute("UPDATE counter SET value = ?", (before + 1,))
+
+
+def set_to(database: Database, number: int) -> None:
+    with database.write() as connection:
+        connection.execute("UPDATE counter SET value = ?", (number,))
+
+
+def test_of_many_threads_one_writes_at_a_time(database):
+    threads = [
+        threading.Thread(target=lambda: [add_one(database) for _ in range(10)], daemon=True) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert value(database) == 60
+
+
+def test_of_many_processes_one_writes_at_a_time(database):
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom ragmem.catalog.database import Database\n"
+        "database = Database(Path(sys.argv[1]), busy_timeout=30.0)\n"
+        "for _ in range(20):\n"
+        "    with database.write() as connection:\n"
+        "        (before,) = connection.execute('SELECT value FROM counter').fetchone()\n"
+        "        time.sleep(0.001)\n"
+        "        connection.execute('UPDATE counter SET value = ?', (before + 1,))\n"
+        "database.close()\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(database.home)]) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert value(database) == 60
+
+
+def test_a_nested_write_joins_the_outer_one(database):
+    def fail_after_nested_write():
+        with database.write():
+            set_to(database, 5)
+            raise ValueError("the outer one fails")
+
+    with pytest.raises(ValueError, match="outer"):
+        fail_after_nested_write()
+    assert value(database) == 0
+
+
+def test_what_fails_is_rolled_back_and_the_next_write_succeeds(database):
+    def fail():
+        with database.write() as connection:
+            connection.execute("UPDATE counter SET value = 7")
+            connection.execute("INSERT INTO no_such_table VALUES (1)")
+
+    with pytest.raises(StorageError, match="no such table"):
+        fail()
+    assert value(database) == 0
+    add_one(database)
+    assert value(database) == 1
+
+
+def test_a_write_inside_of_a_read_is_refused_and_not_lost(database):
+    def write_inside():
+        with database.read():
+            set_to(database, 3)
+
+    with pytest.raises(RuntimeError, match="inside of a read"):
+        write_inside()
+    assert value(database) == 0
+    set_to(database, 3)
+    assert value(database) == 3
+
+
+def test_a_read_within_a_write_sees_it(database):
+    with database.write():
+        set_to(database, 9)
+        assert value(database) == 9
+
+
+def test_a_reader_sees_the_snapshot_of_its_beginning(database):
+    with database.read() as connection:
+        assert connection.execute("SELECT value FROM counter").fetchone() == (0,)
+        writer = threading.Thread(target=set_to, args=(database, 4))
+        writer.start()
+        writer.join(20)
+        assert connection.execute("SELECT value FROM counter").fetchone() == (0,)
+    assert value(database) == 4
+
+
+def test_a_reader_never_waits_for_a_writer(database):
+    inside, done = threading.Event(), threading.Event()
+
+    def write_slowly():
+        with database.write() as connection:
+            connection.execute("UPDATE counter SET value = 8")
+            inside.set()
+            done.wait(20)
+
+    writer = threading.Thread(target=write_slowly, daemon=True)
+    writer.start()
+    assert inside.wait(20)
+    began = time.perf_counter()
+    assert value(database) == 0
+    took = time.perf_counter() - began
+    done.set()
+    writer.join(20)
+    assert value(database) == 8
+    # A millisecond as a rule; a writer that it waited for would have kept it for 20 seconds.
+    assert took < 1
+
+
+def test_a_writer_that_waits_too_long_gives_up(database):
+    with database.write():
+        other = Database(database.home, busy_timeout=0.05)
+        with pytest.raises(StoreBusyError, match=r"0\.05 s"), other.write():
+            pytest.fail("two writers at a time")
+        other.close()
+
+
+def test_the_home_is_private(tmp_path: Path):
+    database = Database(tmp_path / "one" / "data")
+    with database.write() as connection:
+        connection.execute("CREATE TABLE t (x)")
+        files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in database.home.iterdir()}
+    assert {"memory.db", "memory.db-wal", "write.lock"} <= set(files)
+    assert set(files.values()) == {0o600}
+    assert stat.S_IMODE(database.home.stat().st_mode) == 0o700
+    database.close()
+
+
+def test_closing_twice_is_closing_once(database):
+    database.close()
+    database.close()
+    assert value(database) == 0
+
+
+def test_threads_that_came_and_went_are_closed_too(database):
+    thread = threading.Thread(target=value, args=(database,))
+    thread.start()
+    thread.join(20)
+    database.close()
+    assert not Path(f"{database.path}-wal").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (sqlite3.DatabaseError("file is not a database"), StoreDamagedError),
+        (sqlite3.DatabaseError("database disk image is malformed"), StoreDamagedError),
+        (sqlite3.OperationalError("Could not decode to UTF-8 column 'a' with text 'b'"), StoreDamagedError),
+        (sqlite3.OperationalError("database is locked"), StoreBusyError),
+        (sqlite3.OperationalError("database or disk is full"), StorageError),
+        (sqlite3.OperationalError("attempt to write a readonly database"), StorageError),
+        (sqlite3.IntegrityError("UNIQUE constraint failed"), StorageError),
+    ],
+)
+def test_an_error_of_sqlite_becomes_the_one_that_says_what_to_do(error, expected):
+    found = translate(error, Path("/x/memory.db"))
+    assert type(found) is expected
+    assert found.hint
+    assert "with text" not in str(found)

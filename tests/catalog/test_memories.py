@@ -1,0 +1,180 @@
+"""Memories: accepted once however often, found by any unambiguous prefix, whole in every table."""
+
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.fulltext import search
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
+from ragmem.errors import NotFoundError
+from ragmem.services.judge import chunks_of, judge
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+SIZES = ChunkingSettings(max_chars=60, min_chars=10)
+LONG = "The lock was stale. " * 20
+
+
+def made(uri: str, text: str) -> tuple[Memory, tuple[Chunk, ...]]:
+    draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope())
+    memory = replace(
+        judge(draft, now=NOW, sizes=SIZES, keep_discarded=True).memory, state=State.PENDING, summary=""
+    )
+    return memory, tuple(chunks_of(memory, SIZES))
+
+
+def rows(catalog: Catalog, table: str) -> set[int]:
+    column = "rowid" if table == "chunks_text" else "n"
+    with catalog.database.read() as connection:
+        return {number for (number,) in connection.execute(f"SELECT {column} FROM {table}")}
+
+
+def test_accepting_twice_is_accepting_once(catalog, make):
+    item = make("a", LONG)
+    catalog.memories.accept([item])
+    first = (list(catalog.memories.each()), len(rows(catalog, "chunks")), len(rows(catalog, "chunks_text")))
+    catalog.memories.accept([item])
+    again = (list(catalog.memories.each()), len(rows(catalog, "chunks")), len(rows(catalog, "chunks_text")))
+    assert again == first
+
+
+def test_what_is_accepted_comes_back_as_it_was(catalog, make):
+    memory, chunks = make("a", LONG, tags=("x", "y"), metadata={"k": "v"})
+    catalog.memories.accept([(memory, chunks)])
+    assert catalog.memories.get([memory.id]) == {memory.id: memory}
+    assert catalog.memories.chunks(memory) == chunks
+    assert len(chunks) > 1
+
+
+def test_a_replaced_memory_keeps_its_first_day_and_its_recalls(catalog, make):
+    memory, chunks = make("a")
+    catalog.memories.accept([(memory, chunks)])
+    catalog.memories.recalled([memory.id])
+    later = replace(
+        memory, text="new", created_at=NOW + timedelta(days=3), updated_at=NOW + timedelta(days=3)
+    )
+    catalog.memories.accept([(later, chunks_of(later, SIZES))])
+    found = catalog.memories.get([memory.id])[memory.id]
+    assert (found.text, found.recalls) == ("new", 1)
+    assert found.created_at == memory.created_at
+    assert found.updated_at == NOW + timedelta(days=3)
+
+
+def test_an_acceptance_that_fails_leaves_nothing(catalog, make):
+    good, chunks = make("a")
+    broken = replace(good, id="b" * len(good.id), title=None)
+    with pytest.raises(Exception, match="NOT NULL"):
+        catalog.memories.accept([(good, chunks), (broken, ())])
+    assert catalog.memories.ids() == set()
+    assert rows(catalog, "chunks_text") == set()
+
+
+def test_every_prefix_from_four_characters_on_names_the_memory(catalog, make):
+    memory, chunks = make("a")
+    catalog.memories.accept([(memory, chunks)])
+    for length in range(4, len(memory.id) + 1):
+        assert catalog.memories.resolve(memory.id[:length]).id == memory.id
+    assert catalog.memories.resolve(f"  {memory.id.upper()} ").id == memory.id
+
+
+@pytest.mark.parametrize("prefix", ["", "ab", "abc", "a" * 99, "ab%d", "ab_d", "a b c d", "'; --"])
+def test_what_cannot_be_an_id_is_refused(catalog, prefix):
+    with pytest.raises(NotFoundError, match="is not a memory id"):
+        catalog.memories.resolve(prefix)
+
+
+def test_an_unknown_and_an_ambiguous_prefix_are_told_apart(catalog, make):
+    memory, _ = make("a")
+    catalog.memories.accept(
+        [(replace(memory, id=f"aaaa{n}" + memory.id[5:], uri=str(n)), ()) for n in range(2, 4)]
+    )
+    with pytest.raises(NotFoundError, match="no memory has the id"):
+        catalog.memories.resolve("zzzz")
+    with pytest.raises(NotFoundError, match="several memories"):
+        catalog.memories.resolve("aaaa")
+    assert catalog.memories.resolve("aaaa2").uri == "2"
+
+
+def test_memories_may_be_written_while_all_are_read(catalog, make):
+    catalog.memories.accept([make(str(n)) for n in range(450)])
+    seen = set()
+    for memory in catalog.memories.each():
+        seen.add(memory.id)
+        if len(seen) % 100 == 0:
+            catalog.memories.mark([memory.id], State.INDEXED)
+    assert len(seen) == 450
+
+
+def test_marking_and_removing_unknown_ids_does_nothing(catalog):
+    catalog.memories.mark(["x"], State.INDEXED)
+    assert catalog.memories.remove(["x"]) == 0
+    assert catalog.memories.ids() == set()
+
+
+@settings(max_examples=25, stateful_step_count=20, deadline=None)
+class Sequences(RuleBasedStateMachine):
+    """Whatever is accepted, replaced, marked and removed in whatever order, the tables agree."""
+
+    places = st.sampled_from("abcdef")
+    texts = st.text('abc .\n#"*é', min_size=1, max_size=300).filter(str.strip)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.catalog = Catalog(Path(self.folder.name))
+        self.catalog.prepare()
+        self.expected: dict[str, str] = {}
+
+    @rule(items=st.lists(st.tuples(places, texts), min_size=1, max_size=4))
+    def accept(self, items):
+        self.catalog.memories.accept([made(uri, text) for uri, text in items])
+        self.expected |= {made(uri, text)[0].id: text for uri, text in items}
+
+    @rule(uri=places)
+    def remove(self, uri):
+        identifier = made(uri, "x")[0].id
+        removed = self.catalog.memories.remove([identifier])
+        assert removed == (self.expected.pop(identifier, None) is not None)
+
+    @rule(uri=places, text=texts)
+    def fail(self, uri, text):
+        def write_and_fail():
+            with self.catalog.database.write():
+                self.catalog.memories.accept([made(uri, text)])
+                self.catalog.memories.remove(list(self.expected))
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            write_and_fail()
+
+    @invariant()
+    def the_memories_are_those_expected(self):
+        assert {memory.id: memory.text for memory in self.catalog.memories.each()} == self.expected
+
+    @invariant()
+    def full_text_has_a_row_for_each_chunk_and_no_other(self):
+        assert rows(self.catalog, "chunks_text") == rows(self.catalog, "chunks")
+
+    @invariant()
+    def chunks_are_the_parts_of_their_memory(self):
+        for memory in self.catalog.memories.each():
+            assert self.catalog.memories.chunks(memory) == tuple(chunks_of(memory, SIZES))
+
+    @invariant()
+    def what_is_found_is_there(self):
+        found = {hit.memory_id for hit in search(self.catalog.database, "a b c title", limit=100).hits}
+        assert found == set(self.expected)
+
+    def teardown(self):
+        self.catalog.close()
+        self.folder.cleanup()
+
+
+TestSequences = Sequences.TestCase

@@ -224,7 +224,11 @@ def question_seconds(embedder: Embedder, queries: Sequence[Query]) -> dict[str, 
 
 
 def measure(
-    chosen: RetrievalSet, options: argparse.Namespace, memory_models: Models, cache: VectorCache
+    chosen: RetrievalSet,
+    variants: Sequence[Variant],
+    options: argparse.Namespace,
+    memory_models: Models,
+    cache: VectorCache,
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of one set, under its name and (for some) its name with "(pool)"."""
     results: dict[str, dict[str, Any]] = {}
@@ -232,7 +236,6 @@ def measure(
         common.temporary_folder("retrieval") as home,
         Ragmem.open(environ=common.environment(home), home=home, cwd=home) as memory,
     ):
-        variants = grid(memory.policy(), options.set or ())
         started = time.perf_counter()
         models = CachedModels(memory_models, cache)
         catalog, store, documents, chunks = build(home, chosen, memory, models, graph=options.graph)
@@ -352,12 +355,13 @@ def main() -> None:
     sets: dict[str, dict[str, Any]] = {}
     with common.temporary_folder("models") as place:
         memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
+        variants = grid(memory.policy(), options.set or ())
         cache = VectorCache(options.cache, memory.models.embedder)
         for folder in folders:
             chosen = RetrievalSet.read(folder)
             if options.quick:
                 chosen = replace(chosen, queries=chosen.queries[:QUICK_QUERIES])
-            sets |= measure(chosen, options, memory.models, cache)
+            sets |= measure(chosen, variants, options, memory.models, cache)
         model = memory.models.embedder.model_id
         cache.close()
         memory.close()

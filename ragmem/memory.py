@@ -6,6 +6,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ragmem.services.ingest import Ingested
     from ragmem.services.progress import Progress
     from ragmem.services.query import Answer, Policy, Question
-    from ragmem.services.seed import SeedReport
+    from ragmem.services.seed_report import SeedReport
 
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
@@ -236,7 +237,8 @@ class Ragmem:
 
         if not dry_run or self.catalog.exists():
             self.prepare()
-        return seed(
+        started = time.perf_counter()
+        report = seed(
             self.catalog,
             lambda: self.store,
             self.settings,
@@ -248,11 +250,13 @@ class Ragmem:
             now=now(),
             progress=progress or Silent(),
         )
+        report.seconds = time.perf_counter() - started
+        return report
 
     def plan_gc(self, *, missing: bool = False) -> "Plan":
         """Return what gc would do; with `missing`, also for memories that have left their source."""
         from ragmem.services.gc import plan
-        from ragmem.services.seed import gone as gone_from_sources
+        from ragmem.services.missing import gone as gone_from_sources
 
         self.require()
         gone = gone_from_sources(self.catalog, self.settings, home=self.home) if missing else None

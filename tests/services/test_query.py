@@ -84,9 +84,7 @@ def test_the_published_formula_is_one_setting_away(open_memory: Callable[..., Ra
 def test_being_new_does_not_beat_being_right(memory):
     memory.ingest(
         [
-            draft(
-                "right", "The scheduler skipped a run because the lock file stayed: an error.", days=900
-            ),
+            draft("right", "The scheduler skipped a run because the lock file stayed: an error.", days=900),
             draft("new", "The scheduler has a new pattern for its config, because of an error.", days=0),
         ]
     )

@@ -142,13 +142,43 @@ def test_what_a_killed_run_left_pending_is_finished_by_the_next(open_memory: Ope
     assert again.catalog.memories.ids(states=[State.INDEXED]) == ids
 
 
-def test_rebuild_makes_vectors_and_graph_anew_under_the_same_ids(memory):
+def test_rebuild_makes_vectors_and_graph_anew_under_the_same_ids(open_memory: Opener):
+    memory = open_memory(RAGMEM_STORE_BACKEND="lightrag")
     memory.seed()
     ids = memory.catalog.memories.ids()
-    memory.store.delete(sorted(ids))
-    assert memory.store.memory_ids() == set()
+    before = dict(memory.store.statistics())
+    assert before["entities"] > 0
+    with memory.catalog.database.write() as connection:
+        # Damage that a plain seed cannot see, because the texts have not changed.
+        connection.execute("UPDATE store_vectors SET vector = zeroblob(384)")
+        connection.execute("DELETE FROM store_nodes")
     memory.seed(rebuild=True)
-    assert memory.store.memory_ids() == memory.catalog.memories.ids() == ids
+    assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED]) == ids
+    with memory.catalog.database.read() as connection:
+        (dead,) = connection.execute(
+            "SELECT count(*) FROM store_vectors WHERE vector = zeroblob(384)"
+        ).fetchone()
+    assert dead == 0
+    assert dict(memory.store.statistics()) == before
+    assert memory.query("stale lock").rung == "text and vectors"
+
+
+def test_progress_ends_where_it_said_it_would(memory):
+    steps: list[int] = []
+    totals: list[int] = []
+
+    class Counting:
+        def begin(self, label: str, total: int) -> None:
+            totals.append(total)
+
+        def advance(self, done: int = 1) -> None:
+            steps.append(done)
+
+    for dry_run in (True, False, False):
+        steps.clear()
+        totals.clear()
+        memory.seed(dry_run=dry_run, progress=Counting())
+        assert sum(steps) == sum(totals) == 4
 
 
 def test_an_unknown_source_is_named_with_those_that_exist(memory):

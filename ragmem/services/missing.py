@@ -1,0 +1,40 @@
+"""Memories that have left their source: the file is gone, or no longer has the entry."""
+
+from pathlib import Path
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings
+from ragmem.readers.source import find_files, read_file
+from ragmem.services.scope import finder
+
+
+def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
+    """Return the ids of seeded memories that their source no longer has.
+
+    A memory whose source is not configured (any more) is left alone: it did not come from a file we watch.
+    A file that is there but cannot be read now counts as there.
+    """
+    projects = finder(catalog, home=home)
+    missing: set[str] = set()
+    by_source: dict[str, list[tuple[str, str]]] = {}
+    for identifier, source, uri in catalog.memories.places(sources=list(settings.sources)):
+        by_source.setdefault(source, []).append((identifier, uri))
+    for name, held in by_source.items():
+        spec = settings.sources[name]
+        files = {str(path) for path in find_files(spec, home=home, settings=settings).files}
+        entries: dict[str, set[str] | None] = {}
+        for identifier, uri in held:
+            if uri in files:
+                continue
+            # An entry of a file: path#key. A path may hold a "#" of its own, a key never does.
+            path, separator, _ = uri.rpartition("#")
+            if path not in files:
+                missing.add(identifier)
+            elif separator:
+                if path not in entries:
+                    reading = read_file(Path(path), spec, settings=settings, projects=projects)
+                    entries[path] = None if reading.error else {draft.uri for draft in reading.drafts}
+                present = entries[path]
+                if present is not None and uri not in present:
+                    missing.add(identifier)
+    return missing

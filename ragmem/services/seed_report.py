@@ -1,0 +1,71 @@
+"""What a seeding did, or would do: counts per source, decisions, problems."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ragmem.domain.model import Tier
+from ragmem.services.ingest import Change
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of one source; found = new + changed + unchanged, over all tiers."""
+
+    source: str
+    files: int = 0
+    found: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    ingest: int = 0
+    summarize: int = 0
+    discard: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file, or an entry in it, that could not be read, or was read with a reservation."""
+
+    source: str
+    place: str
+    reason: str
+    level: Literal["failed", "warning"] = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What seed decided about one draft, for explaining it."""
+
+    source: str
+    uri: str
+    title: str
+    id: str
+    change: Change
+    tier: Tier
+    reason: str
+    kind: str
+
+
+@dataclass(slots=True)
+class SeedReport:
+    """What a seeding did, or would do."""
+
+    tallies: list[Tally] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    resumed: int = 0
+    characters: int = 0
+    chunks: int = 0
+    seconds: float = 0.0
+    dry_run: bool = False
+
+    @property
+    def failed(self) -> int:
+        """Return how many files or entries could not be read."""
+        return sum(tally.failed for tally in self.tallies)
+
+    @property
+    def would_change(self) -> bool:
+        """Tell whether the memory is not up to date with the sources."""
+        return bool(self.resumed) or any(tally.new or tally.changed for tally in self.tallies)

@@ -1,0 +1,125 @@
+"""The writing half of a seeding: batches, each one transaction, embedded one ahead."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.files import SeenFile
+from ragmem.domain.model import Record, Tier
+from ragmem.ports import Store
+from ragmem.services.index import index, record_of
+from ragmem.services.ingest import Change
+from ragmem.services.judge import Judged
+from ragmem.services.progress import Progress
+
+BATCH_CHARACTERS = 200_000
+"""Characters in one transaction, so that a batch of long documents does not hold the lock for seconds."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What goes into one transaction."""
+
+    judged: list[Judged] = field(default_factory=list)
+    files: list[SeenFile] = field(default_factory=list)
+    redated: dict[str, datetime] = field(default_factory=dict)
+    faded: list[str] = field(default_factory=list)
+    characters: int = 0
+    steps: int = 0
+    """Files that are done when the batch is; some of them may have brought nothing."""
+
+    def full(self, memories: int) -> bool:
+        """Tell whether the batch is large enough to be written."""
+        return len(self.judged) >= memories or self.characters >= BATCH_CHARACTERS or len(self.files) >= 500
+
+
+class Writer:
+    """Writes batches while the next one is being embedded in a second thread; order is kept."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        open_store: Callable[[], Store],
+        *,
+        size: int,
+        dry_run: bool,
+        progress: Progress,
+    ) -> None:
+        self.catalog = catalog
+        self.open_store = open_store
+        self.size = size
+        self.dry_run = dry_run
+        self.progress = progress
+        self.batch = Batch()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed")
+        self._waiting: tuple[Batch, list[Record], Future[None]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def add(self, item: Judged, change: Change) -> None:
+        """Take a judged draft into the batch, if anything is to be done for it."""
+        if change == "unchanged":
+            return
+        if item.memory.tier is Tier.DISCARD:
+            if change == "changed":
+                self.batch.faded.append(item.memory.id)
+            return
+        self.batch.judged.append(item)
+        self.batch.characters += len(item.memory.indexed_text)
+
+    def flush_if_full(self) -> None:
+        """Hand the batch on when it is large enough."""
+        if self.batch.full(self.size):
+            self._hand_on()
+
+    def flush(self) -> None:
+        """Write everything that was added."""
+        self._hand_on()
+        self._finish_waiting()
+
+    def _hand_on(self) -> None:
+        batch, self.batch = self.batch, Batch()
+        if self.dry_run:
+            self.progress.advance(batch.steps)
+            return
+        if not batch.judged:
+            self._finish_waiting()
+            self._settle(batch, [])
+            return
+        # The acknowledgement: durable and found by full text from here on.
+        self.catalog.memories.accept([(item.memory, item.chunks) for item in batch.judged])
+        records = [record_of(item.memory, item.chunks) for item in batch.judged]
+        prepared = self._pool.submit(self.open_store().prepare, records)
+        self._finish_waiting()
+        self._waiting = (batch, records, prepared)
+
+    def _finish_waiting(self) -> None:
+        if self._waiting is None:
+            return
+        batch, records, prepared = self._waiting
+        self._waiting = None
+        prepared.result()
+        self._settle(batch, records)
+
+    def _settle(self, batch: Batch, records: list[Record]) -> None:
+        def finish() -> None:
+            self.catalog.files.remember(batch.files)
+            if batch.redated:
+                self.catalog.memories.redate(batch.redated)
+            self.catalog.memories.remove(batch.faded)
+
+        if batch.faded:
+            self.open_store().delete(batch.faded)
+        if records:
+            index(self.catalog, self.open_store(), records, finish=finish)
+        elif batch.files or batch.redated or batch.faded:
+            with self.catalog.database.write():
+                finish()
+        self.progress.advance(batch.steps)

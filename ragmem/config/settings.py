@@ -40,7 +40,7 @@ class SeedSettings:
     """[seed]: how files are read."""
 
     max_file_mb: float = key(8.0, "a larger file is reported, not read", low=0)
-    batch: int = key(64, "memories per write transaction", low=1, high=10_000)
+    batch: int = key(32, "memories per write transaction", low=1, high=10_000)
 
     @property
     def max_file_bytes(self) -> int:

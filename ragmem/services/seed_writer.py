@@ -15,7 +15,7 @@ from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
 from ragmem.services.progress import Progress
 
-BATCH_CHARACTERS = 200_000
+BATCH_CHARACTERS = 80_000
 """Characters in one transaction, so that a batch of long documents does not hold the lock for seconds."""
 
 

@@ -11,6 +11,7 @@ from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.home import Home, VectorKey
 from ragmem.backends.lightrag.schema import batches, marks
 from ragmem.backends.lightrag.segments import restore
+from ragmem.backends.lightrag.tokens import token_count
 from ragmem.catalog.database import Database
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, Mode
@@ -107,7 +108,7 @@ async def _insert(instance: Instance, group: Sequence[tuple[Record, str]]) -> No
             keys = [names.cache_id(chunk.id)] if chunk.id in extractions else []
             shared = {"full_doc_id": memory.id, "file_path": path}
             chunks[chunk.id] = {
-                "tokens": len(rag.tokenizer.encode(chunk.text)),
+                "tokens": token_count(chunk.text),
                 "content": chunk.text,
                 "chunk_order_index": chunk.order,
                 "llm_cache_list": keys,

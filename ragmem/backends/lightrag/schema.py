@@ -35,14 +35,14 @@ _STATEMENTS = (
       workspace TEXT NOT NULL,
       namespace TEXT NOT NULL,
       key TEXT NOT NULL,
-      chunk_id TEXT NOT NULL,
-      UNIQUE (workspace, namespace, key, chunk_id)
+      chunk_id TEXT NOT NULL
     )
     """,
     "CREATE INDEX IF NOT EXISTS store_sources_by_age ON store_sources (workspace, namespace, key, seq)",
-    # Covering, as is store_edges_by_target: else SQLite prefers to scan the unique index of the workspace.
+    # Unique in this order and not by key: the mentions of a chunk lie on one page, so that an insert writes a
+    # page or two and not one for each entity.
     """
-    CREATE INDEX IF NOT EXISTS store_sources_by_chunk
+    CREATE UNIQUE INDEX IF NOT EXISTS store_sources_by_chunk
     ON store_sources (workspace, chunk_id, namespace, key)
     """,
     # A vector is int8 with its own scale. A changed vector is a new row with a new seq, never an update, so
@@ -64,10 +64,9 @@ _STATEMENTS = (
     )
     """,
     "CREATE INDEX IF NOT EXISTS store_vectors_by_model ON store_vectors (namespace, model, workspace, seq)",
-    "CREATE INDEX IF NOT EXISTS store_vectors_by_subject ON store_vectors (workspace, namespace, subject)",
     """
-    CREATE INDEX IF NOT EXISTS store_vectors_by_object ON store_vectors (workspace, namespace, object)
-    WHERE object <> ''
+    CREATE INDEX IF NOT EXISTS store_vectors_by_memory ON store_vectors (workspace, subject)
+    WHERE namespace = 'chunks'
     """,
     """
     CREATE TABLE IF NOT EXISTS store_nodes (

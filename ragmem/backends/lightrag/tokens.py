@@ -6,6 +6,11 @@ PIECE = 4
 """Characters per token: the usual estimate for English text and code."""
 
 
+def token_count(content: str) -> int:
+    """Return how many tokens `PieceTokenizer.encode` would give, without making them."""
+    return -(-len(content) // PIECE)
+
+
 class PieceTokenizer:
     """Counts a piece of four characters as a token; decoding what was encoded gives the text back.
 

@@ -55,9 +55,9 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         """Remove the vectors of all relations of an entity."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT id FROM store_vectors WHERE workspace = ?1 AND namespace = ?2 AND subject = ?3"
-                " UNION SELECT id FROM store_vectors"
-                " WHERE workspace = ?1 AND namespace = ?2 AND object = ?3 AND object <> ''",
+                # Reads all of the workspace's relations: an index for this rare call would cost each insert.
+                "SELECT id FROM store_vectors"
+                " WHERE workspace = ?1 AND namespace = ?2 AND (subject = ?3 OR object = ?3)",
                 (self.workspace, self.namespace, entity_name),
             ).fetchall()
         await self.delete([key for (key,) in rows])

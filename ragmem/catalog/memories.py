@@ -18,7 +18,7 @@ from ragmem.catalog.rows import (
     memory_values,
     to_stamp,
 )
-from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
+from ragmem.domain.model import ID_LENGTH, Chunk, Kind, Memory, State
 from ragmem.errors import NotFoundError
 
 MIN_PREFIX = 4
@@ -42,6 +42,20 @@ class Known:
     content_hash: str
     state: State
     fingerprint: str
+    event_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What ranking needs to know of a memory, without its text, which may be large."""
+
+    id: str
+    source: str
+    project: str
+    spec: str
+    kind: Kind
+    state: State
+    tags: tuple[str, ...]
     event_time: datetime
 
 
@@ -143,6 +157,28 @@ class Memories:
                 ):
                     memory = memory_from(row)
                     found[memory.id] = memory
+        return found
+
+    def outlines(self, ids: Iterable[str]) -> dict[str, Outline]:
+        """Return the outlines of those ids that exist; no text is read."""
+        found: dict[str, Outline] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for key, source, project, spec, kind, state, tags, event_at in connection.execute(
+                    "SELECT id, source, project, spec, kind, state, tags, event_at FROM memories"
+                    f" WHERE id IN ({marks(batch)})",
+                    batch,
+                ):
+                    found[key] = Outline(
+                        key,
+                        source,
+                        project,
+                        spec,
+                        Kind(kind),
+                        State(state),
+                        tuple(orjson.loads(tags)),
+                        from_stamp(event_at),
+                    )
         return found
 
     def uris(self, ids: Iterable[str]) -> dict[str, str]:

@@ -8,10 +8,11 @@ from typing import Any
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.fulltext import LexicalHits
 from ragmem.catalog.fulltext import search as search_text
+from ragmem.catalog.memories import Outline
 from ragmem.catalog.rows import chunk_from
 from ragmem.domain.decay import DecayPolicy, earned_score, final_score, recency
 from ragmem.domain.extraction import keywords
-from ragmem.domain.model import Hit, Kind, Match, Memory, State
+from ragmem.domain.model import Hit, Kind, Match, State
 from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Mode, Store
@@ -164,41 +165,44 @@ def _finish(
 ) -> tuple[Match, ...]:
     """Join with the catalog, keep each memory's best chunk, decay, drop what is below the floor, collapse."""
     rows = catalog.memories.chunks_by_id(chunk for chunk, _ in candidates)
-    memories = catalog.memories.get({memory for memory, _ in rows.values()})
-    matches: dict[str, Match] = {}
+    outlines = catalog.memories.outlines({memory for memory, _ in rows.values()})
+    combine = earned_score if policy.earned_recency else final_score
+    best: dict[str, tuple[float, str, dict[str, float]]] = {}
     for chunk_id, terms in candidates:
         if chunk_id not in rows:
             continue
-        memory_id, row = rows[chunk_id]
-        memory = memories.get(memory_id)
-        if memory is None or not _wanted(memory, question):
+        outline = outlines.get(rows[chunk_id][0])
+        if outline is None or not _wanted(outline, question):
             continue
-        age = max(0.0, (now - memory.event_time).total_seconds() / _DAY)
-        fresh = recency(age, policy.decay.half_lives_days[memory.kind])
-        combine = earned_score if policy.earned_recency else final_score
+        age = max(0.0, (now - outline.event_time).total_seconds() / _DAY)
+        fresh = recency(age, policy.decay.half_lives_days[outline.kind])
         score = combine(terms["semantic"], fresh, policy.decay)
         terms |= {"age_days": age, "recency": fresh, "score": score}
-        best = matches.get(memory_id)
-        if score >= policy.decay.min_score and (best is None or score > best.score):
-            matches[memory_id] = Match(memory, chunk_from(memory, row), score, terms)
-    ordered = sorted(matches.values(), key=lambda match: (-match.score, match.memory.id))
-    # Comparing texts is quadratic: only those that could reach the answer are compared.
-    groups = collapse(ordered[: question.limit * _COLLAPSE_DEPTH])
+        if score >= policy.decay.min_score and (outline.id not in best or score > best[outline.id][0]):
+            best[outline.id] = (score, chunk_id, terms)
+    # Texts are read, and compared with each other, only of those that could reach the answer.
+    leading = sorted(best, key=lambda key: (-best[key][0], key))[: question.limit * _COLLAPSE_DEPTH]
+    memories = catalog.memories.get(leading)
+    matches = []
+    for key in leading:
+        score, chunk_id, terms = best[key]
+        if key in memories:
+            matches.append(Match(memories[key], chunk_from(memories[key], rows[chunk_id][1]), score, terms))
     return tuple(
         replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
-        for group in groups[: question.limit]
+        for group in collapse(matches)[: question.limit]
     )
 
 
-def _wanted(memory: Memory, question: Question) -> bool:
+def _wanted(outline: Outline, question: Question) -> bool:
     return (
-        memory.state is not State.TRASHED
-        and (question.projects is None or memory.scope.project in question.projects)
-        and (not question.kinds or memory.kind in question.kinds)
-        and (not question.sources or memory.source in question.sources)
-        and (not question.spec or memory.scope.spec == question.spec)
-        and (not question.tags or bool(set(question.tags) & set(memory.tags)))
-        and (question.since is None or memory.event_time >= question.since)
+        outline.state is not State.TRASHED
+        and (question.projects is None or outline.project in question.projects)
+        and (not question.kinds or outline.kind in question.kinds)
+        and (not question.sources or outline.source in question.sources)
+        and (not question.spec or outline.spec == question.spec)
+        and (not question.tags or bool(set(question.tags) & set(outline.tags)))
+        and (question.since is None or outline.event_time >= question.since)
     )
 
 

@@ -295,7 +295,7 @@ class Ragmem:
         return {
             "home": str(data),
             "bytes": size,
-            "catalog": self.catalog.memories.counts(),
+            "catalog": self.catalog.overview.counts(),
             "store": dict(self.store.statistics()),
             "models": self.settings.models.backend,
         }

@@ -6,17 +6,19 @@ from ragmem.catalog.database import BUSY_TIMEOUT, Database
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
+from ragmem.catalog.overview import Overview
 from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
 from ragmem.catalog.trash import Trash
 
 
 class Catalog:
-    """Memories, files, projects, trash and log of one home; nothing is opened before its first use."""
+    """The parts of one home's catalog around one database; nothing is opened before its first use."""
 
     def __init__(self, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
         self.database = Database(home, busy_timeout=busy_timeout)
         self.memories = Memories(self.database)
+        self.overview = Overview(self.database)
         self.files = Files(self.database)
         self.projects = Projects(self.database)
         self.trash = Trash(self.database)

@@ -12,13 +12,15 @@ from ragmem.catalog.database import Database
 from ragmem.catalog.rows import (
     MEMORY_COLUMNS,
     SELECT_MEMORY,
+    SELECT_OUTLINE,
+    Outline,
     chunk_from,
-    from_stamp,
     memory_from,
     memory_values,
+    outline_from,
     to_stamp,
 )
-from ragmem.domain.model import ID_LENGTH, Chunk, Kind, Memory, State
+from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
 from ragmem.errors import NotFoundError
 
 MIN_PREFIX = 4
@@ -42,20 +44,6 @@ class Known:
     content_hash: str
     state: State
     fingerprint: str
-    event_time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What ranking needs to know of a memory, without its text, which may be large."""
-
-    id: str
-    source: str
-    project: str
-    spec: str
-    kind: Kind
-    state: State
-    tags: tuple[str, ...]
     event_time: datetime
 
 
@@ -164,21 +152,11 @@ class Memories:
         found: dict[str, Outline] = {}
         with self._database.read() as connection:
             for batch in batches(ids):
-                for key, source, project, spec, kind, state, tags, event_at in connection.execute(
-                    "SELECT id, source, project, spec, kind, state, tags, event_at FROM memories"
-                    f" WHERE id IN ({marks(batch)})",
-                    batch,
+                for row in connection.execute(
+                    f"SELECT {SELECT_OUTLINE} FROM memories m WHERE id IN ({marks(batch)})", batch
                 ):
-                    found[key] = Outline(
-                        key,
-                        source,
-                        project,
-                        spec,
-                        Kind(kind),
-                        State(state),
-                        tuple(orjson.loads(tags)),
-                        from_stamp(event_at),
-                    )
+                    outline = outline_from(row)
+                    found[outline.id] = outline
         return found
 
     def uris(self, ids: Iterable[str]) -> dict[str, str]:
@@ -276,69 +254,6 @@ class Memories:
                     )
                 }
             return {identifier for (identifier,) in connection.execute("SELECT id FROM memories")}
-
-    def duplicates(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return groups of exact duplicates within a project: (key, [(id, uri), ...] oldest first)."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT m.project || '/' || m.spec || '/' || m.content_hash, m.id, m.uri FROM memories m"
-                " JOIN (SELECT project, spec, content_hash FROM memories"
-                " GROUP BY 1, 2, 3 HAVING count(*) > 1) d"
-                " ON d.project = m.project AND d.spec = m.spec AND d.content_hash = m.content_hash"
-                " ORDER BY 1, m.created_at, m.id"
-            ).fetchall()
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for key, identifier, uri in rows:
-            groups.setdefault(key, []).append((identifier, uri))
-        return list(groups.items())
-
-    def places(self, *, sources: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-        """Return (id, source, uri) of all memories, or of those of some sources."""
-        with self._database.read() as connection:
-            where = f"WHERE source IN ({marks(list(sources))})" if sources else ""
-            return connection.execute(
-                f"SELECT id, source, uri FROM memories {where} ORDER BY source, uri", list(sources)
-            ).fetchall()
-
-    def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return how many memories there are by state, source, kind, tier and project."""
-        result: dict[str, Mapping[str, int]] = {}
-        with self._database.read() as connection:
-            for column in ("state", "source", "kind", "tier", "project"):
-                result[column] = dict(
-                    connection.execute(
-                        f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
-                    ).fetchall()
-                )
-            (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-            (characters,) = connection.execute(
-                "SELECT coalesce(sum(length(text)), 0) FROM memories"
-            ).fetchone()
-        result["total"] = {
-            "memories": sum(result["state"].values()),
-            "chunks": int(chunks),
-            "characters": int(characters),
-        }
-        return result
-
-    def source_rows(self) -> list[dict[str, object]]:
-        """Return per source: memories, characters, first and last event time."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT source, count(*), sum(length(text)), min(event_at), max(event_at), max(updated_at)"
-                " FROM memories GROUP BY source ORDER BY source"
-            ).fetchall()
-        return [
-            {
-                "source": source,
-                "memories": count,
-                "characters": characters,
-                "oldest": from_stamp(oldest),
-                "newest": from_stamp(newest),
-                "updated": from_stamp(updated),
-            }
-            for source, count, characters, oldest, newest, updated in rows
-        ]
 
     def recalled(self, ids: Sequence[str]) -> None:
         """Count one recall of each memory."""

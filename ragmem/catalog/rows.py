@@ -1,7 +1,9 @@
 """Memories as rows, and rows as memories."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +22,23 @@ MEMORY_COLUMNS = (
     "state", "protected", "tags", "metadata", "content_hash", "recalls", "event_at", "created_at",
     "updated_at",
 )  # fmt: skip
+OUTLINE_COLUMNS = ("id", "source", "project", "spec", "kind", "state", "tags", "event_at")
+SELECT_OUTLINE = ", ".join(f"m.{column}" for column in OUTLINE_COLUMNS)
 SELECT_MEMORY = ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What ranking needs to know of a memory, without its text, which may be large."""
+
+    id: str
+    source: str
+    project: str
+    spec: str
+    kind: Kind
+    state: State
+    tags: tuple[str, ...]
+    event_time: datetime
 
 
 def to_stamp(moment: datetime) -> int:
@@ -67,14 +85,33 @@ def memory_from(row: tuple[Any, ...] | sqlite3.Row) -> Memory:
 
     Raises StoreDamagedError for values that ragmem never writes.
     """
-    value = dict(zip(MEMORY_COLUMNS, row, strict=True))
+    with _damage(row[0]):
+        return _memory(dict(zip(MEMORY_COLUMNS, row, strict=True)))
+
+
+def outline_from(row: tuple[Any, ...] | sqlite3.Row) -> Outline:
+    """Return the outline of a row in the order of OUTLINE_COLUMNS; raises StoreDamagedError."""
+    identifier, source, project, spec, kind, state, tags, event_at = row
+    with _damage(identifier):
+        return Outline(
+            identifier,
+            source,
+            project,
+            spec,
+            Kind(kind),
+            State(state),
+            tuple(orjson.loads(tags)),
+            from_stamp(event_at),
+        )
+
+
+@contextmanager
+def _damage(identifier: str) -> Iterator[None]:
+    """Say that a memory is damaged where its row holds what ragmem never wrote."""
     try:
-        return _memory(value)
+        yield
     except (ValueError, TypeError, OverflowError) as error:
-        raise StoreDamagedError(
-            f'the memory "{value["id"]}" is damaged: {error}',
-            hint=RESTORE,
-        ) from error
+        raise StoreDamagedError(f'the memory "{identifier}" is damaged: {error}', hint=RESTORE) from error
 
 
 def _memory(value: Mapping[str, Any]) -> Memory:

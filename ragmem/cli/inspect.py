@@ -81,7 +81,7 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
     """Show the configured sources with their globs, and what of them is stored."""
     with open_memory(sources_file=sources_file) as memory:
         stored = (
-            {str(row["source"]): row for row in memory.catalog.memories.source_rows()}
+            {str(row["source"]): row for row in memory.catalog.overview.source_rows()}
             if memory.catalog.exists()
             else {}
         )

@@ -112,7 +112,7 @@ def query(
     moment = now()
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
-        known = {str(row["source"]) for row in memory.catalog.memories.source_rows()}
+        known = {str(row["source"]) for row in memory.catalog.overview.source_rows()}
         for name in source or ():
             if name not in known and name not in memory.settings.sources:
                 names = ", ".join(sorted(known | set(memory.settings.sources)))

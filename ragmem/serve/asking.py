@@ -186,7 +186,7 @@ def health(memory: Ragmem, *, authorised: bool) -> HealthResponse:
     if not authorised:
         return HealthResponse(version=__version__)
     readable = _readable(memory)
-    counted = memory.catalog.memories.counts() if readable else {"total": {}, "state": {}, "project": {}}
+    counted = memory.catalog.overview.counts() if readable else {"total": {}, "state": {}, "project": {}}
     return HealthResponse(
         version=__version__,
         counts={**counted["total"], **(memory.store.statistics() if readable else {})},

@@ -95,7 +95,7 @@ def plan(
         if identifier in ids:
             items.append(Item(identifier, "remove", "missing", "its source no longer has it"))
             removing.add(identifier)
-    for _, group in catalog.memories.duplicates():
+    for _, group in catalog.overview.duplicates():
         staying = [(identifier, uri) for identifier, uri in group if identifier not in removing]
         members = catalog.memories.get(identifier for identifier, _ in staying)
         protected = [identifier for identifier, _ in staying if members[identifier].protected]

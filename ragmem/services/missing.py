@@ -17,7 +17,7 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
     projects = finder(catalog, home=home)
     missing: set[str] = set()
     by_source: dict[str, list[tuple[str, str]]] = {}
-    for identifier, source, uri in catalog.memories.places(sources=list(settings.sources)):
+    for identifier, source, uri in catalog.overview.places(sources=list(settings.sources)):
         by_source.setdefault(source, []).append((identifier, uri))
     for name, held in by_source.items():
         spec = settings.sources[name]

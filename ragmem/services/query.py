@@ -8,8 +8,7 @@ from typing import Any
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.fulltext import LexicalHits
 from ragmem.catalog.fulltext import search as search_text
-from ragmem.catalog.memories import Outline
-from ragmem.catalog.rows import chunk_from
+from ragmem.catalog.rows import Outline, chunk_from
 from ragmem.domain.decay import DecayPolicy, earned_score, final_score, recency
 from ragmem.domain.extraction import keywords
 from ragmem.domain.model import Hit, Kind, Match, State
@@ -213,7 +212,7 @@ def _ask_engine(
     assert question.mode is not None
     projects = question.projects
     if projects is None:
-        projects = tuple(catalog.memories.counts()["project"])
+        projects = tuple(catalog.overview.counts()["project"])
     candidates: list[tuple[str, dict[str, float]]] = []
     graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
     for project in projects:

@@ -55,8 +55,8 @@ class Policy:
     lexical_weight: float = 1.0
     vector_weight: float = 1.0
     full_similarity: float = 0.7
-    min_similarity: float = 0.25
-    min_coverage: float = 0.34
+    min_similarity: float = 0.2
+    min_coverage: float = 0.25
     earned_recency: bool = True
 
 

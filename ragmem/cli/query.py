@@ -99,7 +99,6 @@ def query(
 ) -> int:
     """Find the memories that answer a question."""
     from ragmem.memory import now
-    from ragmem.services.context import render
     from ragmem.services.query import Question
     from ragmem.services.shapes import match_shape
     from ragmem.services.when import parse_moment
@@ -151,6 +150,8 @@ def query(
         for match in answer.matches:
             say(match.memory.short_id)
     elif as_context:
+        from ragmem.services.context import render
+
         block = render(answer, max_chars=max_chars)
         if block:
             say(block)

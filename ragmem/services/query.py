@@ -10,7 +10,7 @@ from ragmem.catalog.fulltext import LexicalHits
 from ragmem.catalog.fulltext import search as search_text
 from ragmem.catalog.rows import Outline, chunk_from
 from ragmem.domain.decay import DecayPolicy, earned_score, final_score, recency
-from ragmem.domain.extraction import keywords
+from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Hit, Kind, Match, State
 from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
 from ragmem.errors import BackendError, UsageError

@@ -1,6 +1,6 @@
 """Split long lists of SQL parameters, because SQLite takes a bounded number of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -16,6 +16,6 @@ def batches(items: Iterable[T], size: int = PARAMETERS) -> Iterator[list[T]]:
         yield batch
 
 
-def marks(items: list[T]) -> str:
+def marks(items: Sequence[object]) -> str:
     """Return the placeholders of an IN list: `?,?,?`."""
     return ",".join("?" * len(items))

@@ -224,7 +224,7 @@ class Memories:
         conditions = ["m.id > ?"]
         fixed: list[str] = []
         if states:
-            conditions.append(f"m.state IN ({marks(list(states))})")
+            conditions.append(f"m.state IN ({marks(states)})")
             fixed += [state.value for state in states]
         if source is not None:
             conditions.append("m.source = ?")
@@ -249,7 +249,7 @@ class Memories:
                 return {
                     identifier
                     for (identifier,) in connection.execute(
-                        f"SELECT id FROM memories WHERE state IN ({marks(list(states))})",
+                        f"SELECT id FROM memories WHERE state IN ({marks(states)})",
                         [state.value for state in states],
                     )
                 }

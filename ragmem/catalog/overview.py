@@ -31,7 +31,7 @@ class Overview:
     def places(self, *, sources: Sequence[str] = ()) -> list[tuple[str, str, str]]:
         """Return (id, source, uri) of all memories, or of those of some sources."""
         with self._database.read() as connection:
-            where = f"WHERE source IN ({marks(list(sources))})" if sources else ""
+            where = f"WHERE source IN ({marks(sources)})" if sources else ""
             return connection.execute(
                 f"SELECT id, source, uri FROM memories {where} ORDER BY source, uri", list(sources)
             ).fetchall()

@@ -13,8 +13,8 @@ import orjson
 
 from ragmem.backends.lightrag import names, sources, walk
 from ragmem.backends.lightrag.records import Found, read_extraction
-from ragmem.backends.lightrag.schema import batches, marks
 from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
+from ragmem.catalog.batches import batches, marks
 
 _Fields = dict[str, Any]
 

@@ -23,7 +23,7 @@ from lightrag.base import (
 )
 
 from ragmem.backends.lightrag.home import home_of
-from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.catalog.batches import batches, marks
 
 _Fields = dict[str, Any]
 _UNKNOWN_PATH = "unknown_source"

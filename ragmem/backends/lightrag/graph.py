@@ -10,7 +10,7 @@ from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNod
 
 from ragmem.backends.lightrag import walk
 from ragmem.backends.lightrag.home import home_of
-from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.catalog.batches import batches, marks
 
 _UPSERT_NODE = (
     "INSERT INTO store_nodes (workspace, id, folded, data) VALUES (?, ?, ?, ?)"

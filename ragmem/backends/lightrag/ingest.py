@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ragmem.backends.lightrag import names, records
 from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.home import Home, VectorKey
-from ragmem.backends.lightrag.schema import batches, marks
 from ragmem.backends.lightrag.segments import restore
 from ragmem.backends.lightrag.tokens import token_count
+from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Database
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, Mode

@@ -9,7 +9,7 @@ from lightrag.base import BaseKVStorage
 
 from ragmem.backends.lightrag import sources
 from ragmem.backends.lightrag.home import home_of
-from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.catalog.batches import batches, marks
 
 TEXT_CHUNKS = "text_chunks"
 _STAMPS = ("_id", "create_time", "update_time")

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from ragmem.backends.lightrag import names, walk
-from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.catalog.batches import batches, marks
 from ragmem.domain.model import Entity, Relation
 
 _LAST_CHARACTER = "\U0010ffff"

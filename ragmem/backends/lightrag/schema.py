@@ -1,15 +1,11 @@
 """The tables of the store and their version; all have a `workspace` column (a project is a workspace)."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
 
 from ragmem.catalog.database import Database
 from ragmem.errors import StoreDamagedError
 
 SCHEMA_VERSION = 1
-
-BATCH = 400
-"""Values in one IN list; SQLite allows 999 parameters in old builds."""
 
 _META = "CREATE TABLE IF NOT EXISTS storage_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
@@ -171,15 +167,3 @@ def create(database: Database) -> None:
         connection.execute(
             "INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(SCHEMA_VERSION),)
         )
-
-
-def batches(values: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
-    """Cut the values into lists that fit one IN list."""
-    items = list(values)
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def marks(values: Sequence[object]) -> str:
-    """Return the placeholders of an IN list: "?, ?, ?"."""
-    return ", ".join("?" * len(values))

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.schema import batches, marks
+from ragmem.catalog.batches import batches, marks
 
 ENTITY_CHUNKS = "entity_chunks"
 RELATION_CHUNKS = "relation_chunks"

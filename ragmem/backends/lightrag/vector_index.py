@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.schema import BATCH, marks
 from ragmem.backends.lightrag.segments import (
     EXACT_LIMIT,
     Row,
@@ -22,6 +21,7 @@ from ragmem.backends.lightrag.segments import (
     scores,
 )
 from ragmem.backends.lightrag.sidecar import Sidecar
+from ragmem.catalog.batches import PARAMETERS, marks
 from ragmem.catalog.database import Database
 from ragmem.errors import BackendError
 
@@ -123,8 +123,8 @@ class VectorIndex:
         """Return those rows that still exist, scored by the vector in the database."""
         hits: list[VectorHit] = []
         with self._database.read() as connection:
-            for start in range(0, len(seqs), BATCH):
-                part = seqs[start : start + BATCH]
+            for start in range(0, len(seqs), PARAMETERS):
+                part = seqs[start : start + PARAMETERS]
                 for seq, key, workspace, subject, other, created, scale, codes in connection.execute(
                     "SELECT seq, id, workspace, subject, object, created, scale, vector"
                     f" FROM store_vectors WHERE seq IN ({marks(part)}) AND +namespace = ? AND +model = ?",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ragmem.backends.lightrag import names
 from ragmem.backends.lightrag.home import home_of
-from ragmem.backends.lightrag.schema import batches, marks
 from ragmem.backends.lightrag.segments import quantise, restore
+from ragmem.catalog.batches import batches, marks
 
 _Fields = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.backends.lightrag.schema import BATCH, batches, marks
+from ragmem.catalog.batches import PARAMETERS, batches, marks
 
 ALL = "*"
 """The label that stands for the most connected entities."""
@@ -42,8 +42,8 @@ def edges(
 ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
     """Yield ((source, target), attributes) of those edges that exist; the pairs are in stored order."""
     wanted = list(pairs)
-    for start in range(0, len(wanted), BATCH // 2):
-        part = wanted[start : start + BATCH // 2]
+    for start in range(0, len(wanted), PARAMETERS // 2):
+        part = wanted[start : start + PARAMETERS // 2]
         values = ", ".join(["(?, ?, ?)"] * len(part))
         for source, target, data in connection.execute(
             "SELECT source, target, data FROM store_edges"

@@ -291,3 +291,9 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, tmp_path, monk
 
     # Nothing to undo and nothing found are answers; an option that does not exist is none.
     assert result.returncode in {0, 1} or line == "ragmem gc --undo", result.stderr
+
+
+def test_a_question_without_quotes_is_told_to_use_them(ragmem):
+    result = ragmem("query", "two", "words")
+    assert result.returncode == 2
+    assert 'ragmem query "two words"' in result.stderr

@@ -104,7 +104,10 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "ragmem"
-        raise UsageError(_lowered(error.format_message()), hint=f"{path} --help") from error
+        message = _lowered(error.format_message())
+        loose = path == "ragmem query" and "unexpected extra argument" in message
+        hint = 'a question is one argument: ragmem query "two words"' if loose else f"{path} --help"
+        raise UsageError(message, hint=hint) from error
     except typer.Abort:
         raise KeyboardInterrupt from None
     except SystemExit:

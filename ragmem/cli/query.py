@@ -187,9 +187,7 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
         when = memory.event_time.strftime("%Y-%m-%d")
         more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
         say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
-        snippet = " ".join(printable(match.chunk.text).split())
-        if len(snippet) > SNIPPET:
-            snippet = snippet[: SNIPPET - 1].rstrip() + "…"
+        snippet = _snippet(match)
         lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]
         for line in lines:
             say(f"   {line}")
@@ -197,3 +195,12 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
             terms = "  ".join(f"{name}={value:.4g}" for name, value in match.terms.items())
             say(f"   {dim(terms)}")
         say()
+
+
+def _snippet(match: Match) -> str:
+    """Return the beginning of the chunk in one line, without the headings that the line above has named."""
+    lines = match.chunk.text.strip().splitlines()
+    while len(lines) > 1 and (not lines[0].strip() or lines[0].startswith("#")):
+        lines.pop(0)
+    text = " ".join(printable(" ".join(lines)).split())
+    return text if len(text) <= SNIPPET else text[: SNIPPET - 1].rstrip() + "…"

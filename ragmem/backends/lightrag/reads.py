@@ -66,7 +66,10 @@ def _readable(description: str) -> str:
 def entities(
     connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None
 ) -> list[tuple[Entity, int]]:
-    """Return entities by prefix with their degree, most connected first; per project, names may repeat."""
+    """Return entities by prefix with their degree, most connected first.
+
+    What several projects speak of is one entity here, with its relations of all of them counted.
+    """
     folded = prefix.lower()
     found: list[tuple[int, str, str]] = []
     for workspace in _workspaces(connection, project):
@@ -77,8 +80,13 @@ def entities(
             " ORDER BY degree DESC, id LIMIT ?",
             (workspace, *values, limit),
         ).fetchall()
-    found.sort(key=lambda row: (-row[0], row[1]))
-    return [(_entity(name, orjson.loads(data)), degree) for degree, name, data in found[:limit]]
+    degrees: dict[str, int] = {}
+    described: dict[str, str] = {}
+    for degree, name, data in sorted(found, key=lambda row: (-row[0], row[1])):
+        degrees[name] = degrees.get(name, 0) + degree
+        described.setdefault(name, data)
+    leading = sorted(degrees, key=lambda name: (-degrees[name], name))[:limit]
+    return [(_entity(name, orjson.loads(described[name])), degrees[name]) for name in leading]
 
 
 def neighbours(

@@ -23,7 +23,7 @@ show() {
 
 show seed
 show query "why did the deploy answer 502" --limit 2
-show query "which database does tideline use" --limit 2
+show query "why was SQLite not enough" --limit 2
 show query "why do phones show an old timetable" --limit 2
 show inspect
 show inspect entity PostgreSQL

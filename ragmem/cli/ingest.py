@@ -98,9 +98,13 @@ def ingest(
                     **memory_shape(item.judged.memory, text=False),
                     "change": item.change,
                     "because": item.judged.signal.reason,
+                    "note": item.note,
                 }
                 for item in stored
             ]
+            notes = dict.fromkeys(item.note for item in stored if item.note)
+            for note in () if quiet else notes:
+                tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
     if as_json:
         say_json(
             {

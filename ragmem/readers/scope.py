@@ -72,6 +72,13 @@ class ProjectFinder:
             self._folders[folder] = self._find(folder)
         return self._folders[folder]
 
+    def marked_project_of(self, path: Path) -> ProjectIdentity | None:
+        """Return the project of a path if its root bears a marker; None for a loose folder."""
+        project = self.project_of(path)
+        if project is None or project.root is None:
+            return None
+        return project if any(_has(project.root, marker) for marker in MARKERS) else None
+
     def project_of_slug(self, slug: str) -> ProjectIdentity | None:
         """Return the project that Claude Code's folder name stands for; None for the slug of the home.
 

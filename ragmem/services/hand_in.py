@@ -148,7 +148,8 @@ def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, So
 def _scope(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
     if wish.project:
         return Scope(_project_named(catalog, wish.project), wish.spec)
-    identity = projects.project_of(path)
+    # A note in a folder that is no project is the person's: asked anywhere, it should be found.
+    identity = projects.marked_project_of(path)
     return Scope(identity.id if identity else USER, wish.spec)
 
 

@@ -1,7 +1,7 @@
 """Store drafts one by one or in bulk: durable at once, indexed right after."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -9,6 +9,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.memories import fingerprint
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft, State
+from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.index import BATCH, index, record_of
 from ragmem.services.judge import Judged, judge
@@ -23,6 +24,8 @@ class Ingested:
 
     judged: Judged
     change: Change
+    note: str = ""
+    """Why it is stored but not indexed yet; empty when it is."""
 
     @property
     def id(self) -> str:
@@ -42,8 +45,8 @@ def ingest(
     """Store drafts that a person or an assistant hands over; nothing is refused at the door.
 
     A draft of low signal stays in the buffer, where full text finds it. Each batch is durable before its
-    vectors and graph are made; a failure after that leaves the memories pending, and the next seed or
-    ingest finishes them. An unchanged draft costs nothing.
+    vectors and graph are made; when no model can be had they stay pending, their note says why, and the next
+    seed finishes them. An unchanged draft costs nothing.
     """
     results: list[Ingested] = []
     progress.begin("ingest", len(drafts))
@@ -54,28 +57,39 @@ def ingest(
         changes, redated = compare(catalog, judged)
         if redated:
             catalog.memories.redate(redated)
-        results += [Ingested(item, change) for item, change in zip(judged, changes, strict=True)]
-        fresh = [result for result in results[start:] if result.change != "unchanged"]
+        fresh = [item for item, change in zip(judged, changes, strict=True) if change != "unchanged"]
         if fresh:
             with catalog.database.write():
-                catalog.memories.accept([(item.judged.memory, item.judged.chunks) for item in fresh])
+                catalog.memories.accept([(item.memory, item.chunks) for item in fresh])
                 catalog.log.write("ingest", {"memories": len(fresh)}, now=now)
-            faded = [
-                item.id
-                for item in fresh
-                if item.change == "changed" and item.judged.memory.state is State.BUFFERED
-            ]
-            if faded:
-                open_store().delete(faded)
-            records = [
-                record_of(item.judged.memory, item.judged.chunks)
-                for item in fresh
-                if item.judged.memory.state is State.PENDING
-            ]
-            if records:
-                index(catalog, open_store(), records)
+        faded = [
+            item.memory.id
+            for item, change in zip(judged, changes, strict=True)
+            if change == "changed" and item.memory.state is State.BUFFERED
+        ]
+        note = _index(catalog, open_store, fresh, faded)
+        for item, change in zip(judged, changes, strict=True):
+            done = item.memory.state is State.PENDING and not note
+            memory = replace(item.memory, state=State.INDEXED) if done else item.memory
+            results.append(Ingested(replace(item, memory=memory), change, note if item in fresh else ""))
         progress.advance(len(judged))
     return results
+
+
+def _index(
+    catalog: Catalog, open_store: Callable[[], Store], fresh: Sequence[Judged], faded: Sequence[str]
+) -> str:
+    """Bring memories into the store and take faded ones out; return why they have to wait, or nothing."""
+    records = [record_of(item.memory, item.chunks) for item in fresh if item.memory.state is State.PENDING]
+    try:
+        if faded:
+            open_store().delete(faded)
+        if records:
+            index(catalog, open_store(), records)
+    except BackendError as error:
+        # The text is durable and full text finds it; the next seed or gc makes up for the rest.
+        return str(error)
+    return ""
 
 
 def compare(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Change], dict[str, datetime]]:

@@ -37,7 +37,9 @@ def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
     """
     if not catalog.exists():
         return None
-    folders = [path, *path.parents]
+    above = [path, *path.parents]
+    # The home and what is above it are no project of what lies inside.
+    folders = above[: above.index(home)] if home in above else above
     known = catalog.projects.at(show(folder) for folder in folders)
     if known is not None:
         return known

@@ -194,13 +194,16 @@ def main() -> None:
     if "ours" in systems:
         ours = {size: results[size]["ours"]["summary"] for size in sizes}
         middle = {size: row["insert"]["median"] for size, row in ours.items()}
-        document["flatness"] = max(middle.values()) / min(middle.values())
+        whole = [row["ingest"]["median"] for row in ours.values()]
+        document["flatness"] = max(whole) / min(whole)
+        document["flatness_insert"] = max(middle.values()) / min(middle.values())
         processor = [row["insert_cpu"] for row in ours.values()]
         document["flatness_cpu"] = max(processor) / min(processor)
         verdict = "met" if document["flatness"] <= FLATNESS else "MISSED"
         notes.append(
-            f"flatness of ragmem's insert, slowest by fastest size: {document['flatness']:.2f}"
-            f" (at most {FLATNESS}: {verdict}); in processor time {document['flatness_cpu']:.2f}"
+            f"flatness of ragmem's ingest, slowest by fastest size: {document['flatness']:.2f}"
+            f" (at most {FLATNESS}: {verdict}); of the insert alone {document['flatness_insert']:.2f},"
+            f" in processor time {document['flatness_cpu']:.2f}"
         )
         if "default" in systems:
             last = sizes[-1]

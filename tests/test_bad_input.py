@@ -792,6 +792,8 @@ def test_a_signal_ends_a_seeding_that_can_be_resumed(
         cwd=home.root,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # A shell starts background jobs with SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         _wait_for_memories(home, process, 3)
         process.send_signal(number)

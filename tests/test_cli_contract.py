@@ -174,10 +174,21 @@ def test_an_empty_home_says_how_to_fill_it(ragmem):
 
 
 def test_a_missing_backend_has_its_own_code(ragmem):
-    result = ragmem("ingest", "-", stdin=NOTES["driver.md"], RAGMEM_STORE_BACKEND="nope")
+    ragmem("ingest", "-", stdin=NOTES["driver.md"])
+    result = ragmem("inspect", RAGMEM_STORE_BACKEND="nope")
 
     assert (result.returncode, result.stdout) == (4, "")
     assert 'ragmem: there is no backend "nope"' in result.stderr
+
+
+def test_a_missing_backend_does_not_lose_what_is_handed_in(ragmem):
+    result = ragmem("ingest", "-", stdin=NOTES["driver.md"], RAGMEM_STORE_BACKEND="nope")
+
+    assert result.returncode == 0
+    assert (
+        'stored, found by full text, and indexed by a later seed: there is no backend "nope"' in result.stderr
+    )
+    assert ragmem("inspect", "memory", result.stdout.strip()).returncode == 0
 
 
 def test_a_damaged_database_has_its_own_code(ragmem):

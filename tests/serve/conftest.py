@@ -48,6 +48,7 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 def fill(home: Path, memory: Ragmem) -> None:
     notes = home / "notes"
     notes.mkdir()
+    (notes / ".ragmem.toml").touch()  # marks the folder as a project
     for name, text in NOTES.items():
         (notes / name).write_text(text)
     handed = memory.hand_in([notes], HandIn())

@@ -52,8 +52,3 @@ class Files:
         """Forget (source, path) pairs, so that the next seed reads them anew."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM files WHERE source = ? AND path = ?", list(paths))
-
-    def clear(self) -> None:
-        """Forget all files."""
-        with self._database.write() as connection:
-            connection.execute("DELETE FROM files")

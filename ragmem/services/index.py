@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.extraction import extract
 from ragmem.domain.model import Chunk, Memory, Record, State
@@ -31,31 +32,17 @@ def index(
         if finish is not None:
             finish()
 
-    if records:
-        store.put(records, finish=done)
-    elif finish is not None:
-        finish()
+    store.put(records, finish=done)
 
 
 def index_pending(catalog: Catalog, store: Store, *, advance: Callable[[int], None] | None = None) -> int:
     """Index every memory that was accepted but not finished (a killed run left it so); return how many."""
     total = 0
-    batch: list[Memory] = []
-
-    def flush() -> None:
-        nonlocal total
+    for batch in batches(catalog.memories.each(states=[State.PENDING]), BATCH):
         index(catalog, store, [record_of(memory, catalog.memories.chunks(memory)) for memory in batch])
         total += len(batch)
         if advance is not None:
             advance(len(batch))
-        batch.clear()
-
-    for memory in catalog.memories.each(states=[State.PENDING]):
-        batch.append(memory)
-        if len(batch) == BATCH:
-            flush()
-    if batch:
-        flush()
     return total
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ragmem.catalog.database import DATABASE_NAME
+from ragmem.catalog.sqlite import DATABASE_NAME
 from ragmem.config.places import SOURCES_FILE, Places, find_places, shipped
 
 LIMIT = 50

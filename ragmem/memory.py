@@ -48,7 +48,7 @@ class Ragmem:
         self.settings = settings
         self.home = home
         self.cwd = cwd
-        self.catalog = Catalog(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
+        self.catalog = Catalog.at(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
         self._models: Models | None = None
         self._store: Store | None = None
         self._prepared = False
@@ -114,9 +114,15 @@ class Ragmem:
         self.prepare()
         with self._opening:
             if self._store is None:
+                wanted = self.settings.store
                 self._store = backends.open_store(
-                    self.settings.store.backend,
-                    self.settings.store.options,
+                    wanted.backend,
+                    {
+                        **wanted.options,
+                        "profile": wanted.profile,
+                        "storages": wanted.storages,
+                        "environment": wanted.environment,
+                    },
                     self.models,
                     database=self.catalog.database,
                 )
@@ -281,6 +287,16 @@ class Ragmem:
 
         self.require()
         return undo(self.catalog, self.store, sizes=self.settings.chunking, run=run, now=now())
+
+    def forget(self, prefixes: Iterable[str]) -> str:
+        """Move memories, named by their ids or beginnings of them, into the trash; return the run for undo.
+
+        All of them or none. Raises NotFoundError for an id that does not exist.
+        """
+        from ragmem.services.gc import trash
+
+        ids = [self.memory(prefix).id for prefix in prefixes]
+        return trash(self.catalog, self.store, ids, rules=dict.fromkeys(ids, "asked"), now=now())
 
     def memory(self, prefix: str) -> Memory:
         """Return the memory whose id starts with the prefix; raises NotFoundError."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import (
     USER,
     Chunk,
@@ -127,9 +128,13 @@ class StoreContract:
         """Return the store under test on this database, with an embedder that knows words apart."""
         raise NotImplementedError
 
+    def open_database(self, tmp_path: Path) -> Database:
+        """Return a new, empty database for a store; a store that needs another than SQLite overrides this."""
+        return SQLiteDatabase(tmp_path / "home")
+
     @contextlib.contextmanager
     def _opened(self, tmp_path: Path) -> Iterator[tuple[Store, Database]]:
-        database = Database(tmp_path / "home")
+        database = self.open_database(tmp_path)
         store = self.open_store(database)
         try:
             yield store, database
@@ -303,10 +308,10 @@ class StoreContract:
         with self._opened(tmp_path) as (store, database):
 
             def finish() -> None:
-                connection = database.connection()
-                assert connection.in_transaction
-                connection.execute("CREATE TABLE IF NOT EXISTS finished (n INTEGER)")
-                connection.execute("INSERT INTO finished VALUES (1)")
+                # Joins the store's transaction where there is one; the two tests above hold it to that.
+                with database.write() as connection:
+                    connection.execute("CREATE TABLE IF NOT EXISTS finished (n INTEGER)")
+                    connection.execute("INSERT INTO finished VALUES (1)")
 
             store.put([self.REDIS], finish=finish)
             store.put([], finish=finish)

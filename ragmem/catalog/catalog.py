@@ -1,28 +1,35 @@
 """The catalog of one home: its parts around one database."""
 
 from pathlib import Path
+from typing import Self
 
-from ragmem.catalog.database import BUSY_TIMEOUT, Database
+from ragmem.catalog.database import Database
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.overview import Overview
 from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
+from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 from ragmem.catalog.trash import Trash
 
 
 class Catalog:
     """The parts of one home's catalog around one database; nothing is opened before its first use."""
 
-    def __init__(self, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
-        self.database = Database(home, busy_timeout=busy_timeout)
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self.memories = Memories(self.database)
         self.overview = Overview(self.database)
         self.files = Files(self.database)
         self.projects = Projects(self.database)
         self.trash = Trash(self.database)
         self.log = Log(self.database)
+
+    @classmethod
+    def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:
+        """Return the catalog in the SQLite file of a home."""
+        return cls(SQLiteDatabase(home, busy_timeout=busy_timeout))
 
     def exists(self) -> bool:
         """Tell whether anything was ever stored here."""

@@ -40,8 +40,9 @@ class Files:
         """Write what was seen; a file that is known is replaced."""
         with self._database.write() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO files (source, path, size, modified_ns, rules, tally)"
-                " VALUES (?,?,?,?,?,?)",
+                "INSERT INTO files (source, path, size, modified_ns, rules, tally) VALUES (?,?,?,?,?,?)"
+                " ON CONFLICT (source, path) DO UPDATE SET size = excluded.size,"
+                " modified_ns = excluded.modified_ns, rules = excluded.rules, tally = excluded.tally",
                 [
                     (f.source, f.path, f.size, f.modified_ns, f.rules, orjson.dumps(dict(f.tally)).decode())
                     for f in files

@@ -2,12 +2,11 @@
 
 import math
 import re
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragmem.catalog.batches import marks
-from ragmem.catalog.database import Database
+from ragmem.catalog.database import Connection, Database
 from ragmem.domain.model import Hit
 
 MAX_TERMS = 48
@@ -44,6 +43,20 @@ def terms_of(query: str) -> list[str]:
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
     telling = [word for word in words if word not in STOP_WORDS]
     return telling or words
+
+
+def add_text(connection: Connection, place: int, fields: tuple[str, str, str, str]) -> None:
+    """Make a chunk searchable; `fields` are title, heading, text and tags."""
+    connection.execute(
+        "INSERT INTO chunks_text (rowid, title, heading, text, tags) VALUES (?,?,?,?,?)", (place, *fields)
+    )
+
+
+def drop_text(connection: Connection, memory: int) -> None:
+    """Remove the text of a memory's chunks, before the chunks themselves go."""
+    connection.execute(
+        "DELETE FROM chunks_text WHERE rowid IN (SELECT n FROM chunks WHERE memory = ?)", (memory,)
+    )
 
 
 def search(
@@ -86,9 +99,7 @@ def _quoted(term: str) -> str:
     return f'"{term}"'
 
 
-def _inverse_frequencies(
-    connection: sqlite3.Connection, terms: Sequence[str], total: int
-) -> dict[str, float]:
+def _inverse_frequencies(connection: Connection, terms: Sequence[str], total: int) -> dict[str, float]:
     # Robertson and Sparck Jones' idf as BM25 uses it, kept positive. A word that occurs nowhere keeps its
     # (high) idf: a query about something unknown must not look covered. Counting is linear in a word's
     # postings, so a very long query is first cut to its longest words, which are its rarest as a rule.
@@ -104,7 +115,7 @@ def _inverse_frequencies(
     return frequencies
 
 
-def _coverage(connection: sqlite3.Connection, rows: Sequence[int], idf: dict[str, float]) -> dict[int, float]:
+def _coverage(connection: Connection, rows: Sequence[int], idf: dict[str, float]) -> dict[int, float]:
     mass = sum(idf.values())
     covered = dict.fromkeys(rows, 0.0)
     if not rows or mass <= 0:

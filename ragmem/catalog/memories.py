@@ -1,6 +1,5 @@
 """The memories of the catalog: accept, look up, count, remove."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +7,8 @@ from datetime import datetime
 import orjson
 
 from ragmem.catalog.batches import batches, marks
-from ragmem.catalog.database import Database
+from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.fulltext import add_text, drop_text
 from ragmem.catalog.rows import (
     MEMORY_COLUMNS,
     SELECT_MEMORY,
@@ -79,15 +79,12 @@ class Memories:
                 _drop_chunks(connection, [number])
                 tags = " ".join(memory.tags)
                 for chunk in chunks:
-                    cursor = connection.execute(
+                    (place,) = connection.execute(
                         "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
-                        " VALUES (?,?,?,?,?,?)",
+                        " VALUES (?,?,?,?,?,?) RETURNING n",
                         (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end),
-                    )
-                    connection.execute(
-                        "INSERT INTO chunks_text (rowid, title, heading, text, tags) VALUES (?,?,?,?,?)",
-                        (cursor.lastrowid, memory.title, chunk.heading, chunk.text, tags),
-                    )
+                    ).fetchone()
+                    add_text(connection, place, (memory.title, chunk.heading, chunk.text, tags))
 
     def mark(self, ids: Iterable[str], state: State) -> None:
         """Set the state of memories."""
@@ -264,9 +261,7 @@ class Memories:
             )
 
 
-def _drop_chunks(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+def _drop_chunks(connection: Connection, numbers: Sequence[int]) -> None:
     for number in numbers:
-        connection.execute(
-            "DELETE FROM chunks_text WHERE rowid IN (SELECT n FROM chunks WHERE memory = ?)", (number,)
-        )
+        drop_text(connection, number)
         connection.execute("DELETE FROM chunks WHERE memory = ?", (number,))

@@ -35,7 +35,9 @@ class Projects:
                 values,
             )
             connection.execute(
-                "INSERT OR REPLACE INTO project_paths (path, project) VALUES (?,?)", (root, project)
+                "INSERT INTO project_paths (path, project) VALUES (?,?)"
+                " ON CONFLICT (path) DO UPDATE SET project = excluded.project",
+                (root, project),
             )
 
     def of_repository(self, root_commit: str, remote: str) -> str | None:

@@ -1,7 +1,6 @@
 """Memories as rows, and rows as memories."""
 
-import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -80,7 +79,7 @@ def memory_values(memory: Memory) -> tuple[Any, ...]:
     )
 
 
-def memory_from(row: tuple[Any, ...] | sqlite3.Row) -> Memory:
+def memory_from(row: Sequence[Any]) -> Memory:
     """Return the memory of a row in the order of MEMORY_COLUMNS.
 
     Raises StoreDamagedError for values that ragmem never writes.
@@ -89,7 +88,7 @@ def memory_from(row: tuple[Any, ...] | sqlite3.Row) -> Memory:
         return _memory(dict(zip(MEMORY_COLUMNS, row, strict=True)))
 
 
-def outline_from(row: tuple[Any, ...] | sqlite3.Row) -> Outline:
+def outline_from(row: Sequence[Any]) -> Outline:
     """Return the outline of a row in the order of OUTLINE_COLUMNS; raises StoreDamagedError."""
     identifier, source, project, spec, kind, state, tags, event_at = row
     with _damage(identifier):

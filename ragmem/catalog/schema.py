@@ -1,8 +1,6 @@
 """The tables of the catalog and their version."""
 
-import sqlite3
-
-from ragmem.catalog.database import Database
+from ragmem.catalog.database import Connection, Database
 from ragmem.errors import StoreDamagedError
 
 SCHEMA_VERSION = 1
@@ -93,7 +91,7 @@ CREATE TABLE log (
 """
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _version(connection: Connection) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
@@ -109,7 +107,7 @@ def prepare(database: Database) -> None:
         return
     if version > SCHEMA_VERSION:
         raise StoreDamagedError(
-            f'the database "{database.path}" has schema {version}, this ragmem knows {SCHEMA_VERSION}',
+            f'the database "{database.place}" has schema {version}, this ragmem knows {SCHEMA_VERSION}',
             hint="update ragmem: pip install --upgrade ragmem",
         )
     with database.write() as connection:

@@ -30,7 +30,9 @@ class Trash:
         """Keep memories with the rule that removed them."""
         with self._database.write() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO trash (run, id, rule, memory, trashed_at) VALUES (?,?,?,?,?)",
+                "INSERT INTO trash (run, id, rule, memory, trashed_at) VALUES (?,?,?,?,?)"
+                " ON CONFLICT (run, id) DO UPDATE SET rule = excluded.rule, memory = excluded.memory,"
+                " trashed_at = excluded.trashed_at",
                 [
                     (
                         run,

@@ -13,6 +13,7 @@ from ragmem.domain.model import Kind
 ReaderName = Literal["markdown", "reflections"]
 SourceScope = Literal["user", "project", "slug"]
 SignalRule = Literal["classic", "off"]
+PROFILES = ("sqlite", "json", "postgres", "custom")
 
 BYTES_PER_MB = 1024 * 1024
 
@@ -32,6 +33,16 @@ class StoreSettings:
     """[store]: which backend keeps vectors and graph."""
 
     backend: str = key("lightrag", "name of the store's backend, an entry point of ragmem.backends")
+    profile: str = key(
+        "sqlite",
+        "where LightRAG keeps its data: sqlite, json (its own files, to compare), postgres or custom",
+        choices=PROFILES,
+    )
+    url: str = key("", "address of the PostgreSQL database of the profile postgres: postgresql://host/name")
+    storages: Mapping[str, str] = key(
+        {}, "profile custom: LightRAG's storages for kv, vector, graph, doc_status"
+    )
+    environment: Mapping[str, str] = key({}, "profile custom: variables that those storages read")
     options: Mapping[str, Any] = key({}, "passed to the backend as it is")
 
 

@@ -4,7 +4,7 @@ This part removes what is broken or doubled: memories whose source is gone (only
 duplicates, what no memory owns, and trash that has expired. Nothing is removed for its age.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -153,25 +153,8 @@ def apply(
             hint="is a disk missing? if it is meant, say `ragmem gc --allow-large`",
         )
     removing = decided.ids("remove")
-    run = ""
-    if removing:
-        run = digest("gc", now.isoformat(), *removing)[:8]
-        rules = {item.id: item.rule for item in decided.items}
-        memories = catalog.memories.get(removing)
-        forgotten = {
-            (memory.source, place)
-            for memory in memories.values()
-            if rules[memory.id] == "missing"
-            for place in (memory.uri, memory.uri.rpartition("#")[0])
-        }
-
-        def keep() -> None:
-            catalog.trash.put(run, [(memory, rules[memory.id]) for memory in memories.values()], now=now)
-            # A file that comes back must be read again; a duplicate's file stays known, or it would return.
-            catalog.files.forget(forgotten)
-            catalog.log.write("gc", {"run": run, "removed": len(memories)}, now=now)
-
-        forget(catalog, store, list(memories), finish=keep)
+    rules = {item.id: item.rule for item in decided.items}
+    run = trash(catalog, store, removing, rules=rules, now=now) if removing else ""
     dropping = decided.ids("drop")
     if dropping:
         store.delete(dropping)
@@ -187,6 +170,32 @@ def apply(
         swept=store.sweep(),
         purged=catalog.trash.purge(now=now, keep=keep_trash),
     )
+
+
+def trash(
+    catalog: Catalog, store: Store, ids: Sequence[str], *, rules: Mapping[str, str], now: datetime
+) -> str:
+    """Move memories into the trash, all or none of them; return the name of the run, for `undo`.
+
+    `rules` tells for each id why it goes; ids that the catalog does not have are ignored.
+    """
+    run = digest("gc", now.isoformat(), *ids)[:8]
+    memories = catalog.memories.get(ids)
+    forgotten = {
+        (memory.source, place)
+        for memory in memories.values()
+        if rules[memory.id] == "missing"
+        for place in (memory.uri, memory.uri.rpartition("#")[0])
+    }
+
+    def keep() -> None:
+        catalog.trash.put(run, [(memory, rules[memory.id]) for memory in memories.values()], now=now)
+        # A file that comes back must be read again; a duplicate's file stays known, or it would return.
+        catalog.files.forget(forgotten)
+        catalog.log.write("gc", {"run": run, "removed": len(memories)}, now=now)
+
+    forget(catalog, store, list(memories), finish=keep)
+    return run
 
 
 def undo(

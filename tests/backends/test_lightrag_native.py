@@ -8,7 +8,7 @@ import pytest
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import engine, registration, sources
 from ragmem.backends.lightrag.schema import TABLES
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 TEXTS = {
@@ -45,7 +45,7 @@ class RuleModels(fake.FakeModels):
 
 @pytest.fixture
 def database(tmp_path):
-    database = Database(tmp_path / "home")
+    database = SQLiteDatabase(tmp_path / "home")
     yield database
     database.close()
 

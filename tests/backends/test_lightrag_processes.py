@@ -10,7 +10,7 @@ import time
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 WRITER = textwrap.dedent(
@@ -18,11 +18,11 @@ WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from ragmem.backends import fake, lightrag
-    from ragmem.catalog.database import Database
+    from ragmem.catalog.sqlite import SQLiteDatabase
     from ragmem.testing import make_record
 
     home, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    database = Database(home)
+    database = SQLiteDatabase(home)
     store = lightrag.open_store({}, fake.open_models({}), database=database)
     for turn in range(count):
         name = f"{who}-{turn}"
@@ -47,7 +47,7 @@ WRITER = textwrap.dedent(
 @pytest.fixture
 def home(tmp_path):
     home = tmp_path / "home"
-    database = Database(home)
+    database = SQLiteDatabase(home)
     with database.write() as connection:
         connection.execute("CREATE TABLE acknowledged (name TEXT PRIMARY KEY)")
     database.close()
@@ -65,7 +65,7 @@ def start_writer(home, who, count):
 
 def assert_whole(home, expected=None):
     """Every acknowledged memory is there with all its parts, and nothing else is."""
-    database = Database(home)
+    database = SQLiteDatabase(home)
     store = lightrag.open_store({}, fake.open_models({}), database=database)
     with database.read() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -115,7 +115,7 @@ def test_a_killed_writer_leaves_all_or_nothing(home):
         rest, _ = writer.communicate(timeout=60)
         said += rest.split()
         assert_whole(home)
-        database = Database(home)
+        database = SQLiteDatabase(home)
         with database.read() as connection:
             stored = {name for (name,) in connection.execute("SELECT name FROM acknowledged")}
         database.close()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Chunk, Entity, Extraction, Record, Relation
 from ragmem.testing import make_record
 
@@ -20,7 +20,7 @@ def record(number: int, project: str, other: str) -> Record:
 
 
 def test_an_entity_of_two_projects_is_listed_once_with_all_its_relations(tmp_path: Path):
-    database = Database(tmp_path)
+    database = SQLiteDatabase(tmp_path)
     store = lightrag.open_store({}, fake.open_models({}), database=database)
     store.put([record(1, "one", "Caddy"), record(2, "two", "Redis")])
     assert [(entity.name, degree) for entity, degree in store.entities("postg")] == [("PostgreSQL", 2)]

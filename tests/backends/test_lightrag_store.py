@@ -14,7 +14,7 @@ import pytest
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import names, schema
 from ragmem.backends.lightrag.tokens import PieceTokenizer
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import USER, Entity, Extraction, Relation
 from ragmem.errors import BackendError, StoreDamagedError
 from ragmem.testing import make_record
@@ -22,7 +22,7 @@ from ragmem.testing import make_record
 
 @pytest.fixture
 def database(tmp_path):
-    database = Database(tmp_path / "home")
+    database = SQLiteDatabase(tmp_path / "home")
     yield database
     database.close()
 
@@ -95,7 +95,7 @@ def test_deleting_the_newest_is_as_if_it_had_never_been_put(tmp_path):
     records = list(made_up_records(12, seed=2))
     pictures = []
     for name, doomed in (("never", 0), ("deleted", 5)):
-        database = Database(tmp_path / name)
+        database = SQLiteDatabase(tmp_path / name)
         store = lightrag.open_store({}, fake.open_models({}), database=database)
         kept = records[: len(records) - 5]
         for record in [*kept, *records[len(records) - doomed :]] if doomed else kept:
@@ -115,7 +115,7 @@ def test_a_batch_gives_the_graph_that_single_puts_give(tmp_path):
     records = list(made_up_records(6, seed=3))
     pictures = []
     for name, groups in (("batch", [records]), ("single", [[record] for record in records])):
-        database = Database(tmp_path / name)
+        database = SQLiteDatabase(tmp_path / name)
         store = lightrag.open_store({}, fake.open_models({}), database=database)
         for group in groups:
             store.put(group)
@@ -282,9 +282,9 @@ def test_a_search_does_not_import_lightrag(store, tmp_path):
         import sys
         from pathlib import Path
         from ragmem.backends import fake, lightrag
-        from ragmem.catalog.database import Database
+        from ragmem.catalog.sqlite import SQLiteDatabase
 
-        store = lightrag.open_store({}, fake.open_models({}), database=Database(Path(sys.argv[1])))
+        store = lightrag.open_store({}, fake.open_models({}), database=SQLiteDatabase(Path(sys.argv[1])))
         assert store.search("redis", limit=3) and store.entities("r") and store.neighbours("Redis")
         assert store.memory_ids() and store.statistics() and store.subgraph("*")["nodes"]
         store.close()
@@ -310,10 +310,10 @@ def test_the_env_file_of_a_repository_changes_nothing(tmp_path):
         from pathlib import Path
         before = dict(os.environ)
         from ragmem.backends import fake, lightrag
-        from ragmem.catalog.database import Database
+        from ragmem.catalog.sqlite import SQLiteDatabase
         from ragmem.testing import make_record
 
-        database = Database(Path(sys.argv[1]))
+        database = SQLiteDatabase(Path(sys.argv[1]))
         store = lightrag.open_store({}, fake.open_models({}), database=database)
         store.put([make_record("redis", "redis caches", entities=["Redis", "Hub"])])
         answer = store.native_query("redis", "mix", keywords=["redis"], limit=40, project="user")

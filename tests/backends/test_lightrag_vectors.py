@@ -9,7 +9,7 @@ import pytest
 
 from ragmem.backends.lightrag import schema, segments, sidecar, vector_index
 from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 
 DIMENSIONS = 64
 MODEL = "made-up"
@@ -45,7 +45,7 @@ def add(database, vectors, *, start=0, workspace="user", namespace="chunks", mod
 
 @pytest.fixture
 def database(tmp_path):
-    database = Database(tmp_path / "home")
+    database = SQLiteDatabase(tmp_path / "home")
     schema.create(database)
     yield database
     database.close()
@@ -318,7 +318,7 @@ def test_compaction_drops_the_files_of_a_former_model(database, index, large):
 
 @pytest.mark.parametrize("dimensions", [1, 7, 64, 65, 384, 1000])
 def test_any_number_of_dimensions_works(tmp_path, dimensions):
-    database = Database(tmp_path / "home")
+    database = SQLiteDatabase(tmp_path / "home")
     schema.create(database)
     chance = np.random.default_rng(1)
     vectors = chance.normal(size=(30, dimensions)).astype(np.float32)

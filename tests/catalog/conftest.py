@@ -18,7 +18,7 @@ SIZES = ChunkingSettings(max_chars=60, min_chars=10)
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    made = Catalog(tmp_path / "data", busy_timeout=2.0)
+    made = Catalog.at(tmp_path / "data", busy_timeout=2.0)
     made.prepare()
     yield made
     made.close()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.database import Database, translate
+from ragmem.catalog.sqlite import SQLiteDatabase, translate
 from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError
 
 
 @pytest.fixture
 def database(tmp_path: Path):
-    made = Database(tmp_path / "data", busy_timeout=20.0)
+    made = SQLiteDatabase(tmp_path / "data", busy_timeout=20.0)
     with made.write() as connection:
         connection.execute("CREATE TABLE counter (value INTEGER)")
         connection.execute("INSERT INTO counter VALUES (0)")
@@ -24,12 +24,12 @@ def database(tmp_path: Path):
     made.close()
 
 
-def value(database: Database) -> int:
+def value(database: SQLiteDatabase) -> int:
     with database.read() as connection:
         return int(connection.execute("SELECT value FROM counter").fetchone()[0])
 
 
-def add_one(database: Database) -> None:
+def add_one(database: SQLiteDatabase) -> None:
     with database.write() as connection:
         (before,) = connection.execute("SELECT value FROM counter").fetchone()
         # Long enough for another writer to come in between, if one could.
@@ -37,7 +37,7 @@ def add_one(database: Database) -> None:
         connection.execute("UPDATE counter SET value = ?", (before + 1,))
 
 
-def set_to(database: Database, number: int) -> None:
+def set_to(database: SQLiteDatabase, number: int) -> None:
     with database.write() as connection:
         connection.execute("UPDATE counter SET value = ?", (number,))
 
@@ -55,8 +55,8 @@ def test_of_many_threads_one_writes_at_a_time(database):
 
 def test_of_many_processes_one_writes_at_a_time(database):
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom ragmem.catalog.database import Database\n"
-        "database = Database(Path(sys.argv[1]), busy_timeout=30.0)\n"
+        "import sys, time\nfrom pathlib import Path\nfrom ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "database = SQLiteDatabase(Path(sys.argv[1]), busy_timeout=30.0)\n"
         "for _ in range(20):\n"
         "    with database.write() as connection:\n"
         "        (before,) = connection.execute('SELECT value FROM counter').fetchone()\n"
@@ -145,14 +145,14 @@ def test_a_reader_never_waits_for_a_writer(database):
 
 def test_a_writer_that_waits_too_long_gives_up(database):
     with database.write():
-        other = Database(database.home, busy_timeout=0.05)
+        other = SQLiteDatabase(database.home, busy_timeout=0.05)
         with pytest.raises(StoreBusyError, match=r"0\.05 s"), other.write():
             pytest.fail("two writers at a time")
         other.close()
 
 
 def test_the_home_is_private(tmp_path: Path):
-    database = Database(tmp_path / "one" / "data")
+    database = SQLiteDatabase(tmp_path / "one" / "data")
     with database.write() as connection:
         connection.execute("CREATE TABLE t (x)")
         files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in database.home.iterdir()}

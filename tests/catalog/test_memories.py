@@ -128,7 +128,7 @@ class Sequences(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.catalog = Catalog(Path(self.folder.name))
+        self.catalog = Catalog.at(Path(self.folder.name))
         self.catalog.prepare()
         self.expected: dict[str, str] = {}
 

@@ -1,6 +1,6 @@
 """Projects: known by every path under which they were seen, and by their names."""
 
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 
 
 def test_a_project_is_found_by_id_name_and_path(catalog):
@@ -43,7 +43,7 @@ def test_a_project_without_a_folder_is_found_by_its_memories(catalog, make):
 
 def test_remembering_what_is_known_waits_for_no_writer(catalog):
     catalog.projects.remember("kiln-1", name="kiln", root="/a")
-    writer = Database(catalog.database.home)
+    writer = SQLiteDatabase(catalog.database.home)
     with writer.write():
         catalog.projects.remember("kiln-1", name="kiln", root="/a")
     writer.close()

@@ -192,3 +192,23 @@ def test_no_text_is_lost_by_gc_and_undo_restores_all(tmp_path: Path, kinds: list
         if memory.catalog.trash.runs():
             memory.undo_gc()
         assert {m.id: m for m in memory.catalog.memories.each()} == before
+
+
+def test_what_was_forgotten_on_request_comes_back_by_undo(memory):
+    memory.seed()
+    (match, *_) = memory.query("stale lock").matches
+    run = memory.forget([match.memory.id[:12]])
+    assert match.memory.id not in memory.catalog.memories.ids()
+    assert match.memory.id not in memory.store.memory_ids()
+    undone, count = memory.undo_gc()
+    assert (undone.run, count) == (run, 1)
+    assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED])
+    assert match.memory.id in memory.store.memory_ids()
+
+
+def test_forgetting_an_unknown_memory_forgets_none(memory):
+    memory.seed()
+    before = memory.catalog.memories.ids()
+    with pytest.raises(NotFoundError, match="no memory has the id"):
+        memory.forget([next(iter(before)), "zzzzzzzz"])
+    assert memory.catalog.memories.ids() == before

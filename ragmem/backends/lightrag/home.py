@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import BackendError
 from ragmem.ports import Models
 
@@ -25,7 +25,7 @@ class Home:
     `prepared` holds, during a put, the vectors that were computed before the write lock was taken.
     """
 
-    database: Database
+    database: SQLiteDatabase
     models: Models
     index: VectorIndex
     prepared: "dict[VectorKey, NDArray[np.float32]]" = field(default_factory=dict)

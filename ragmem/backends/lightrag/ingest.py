@@ -12,7 +12,7 @@ from ragmem.backends.lightrag.home import Home, VectorKey
 from ragmem.backends.lightrag.segments import restore
 from ragmem.backends.lightrag.tokens import token_count
 from ragmem.catalog.batches import batches, marks
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, Mode
 
@@ -24,7 +24,11 @@ _Fields = dict[str, Any]
 
 
 def embed(
-    database: Database, embedder: Embedder, changed: Sequence[Record], *, without: Collection[VectorKey] = ()
+    database: SQLiteDatabase,
+    embedder: Embedder,
+    changed: Sequence[Record],
+    *,
+    without: Collection[VectorKey] = (),
 ) -> "dict[VectorKey, NDArray[np.float32]]":
     """Embed, in one call, the chunks of the records and those entities and relations that have no vector.
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import StoreDamagedError
 
 SCHEMA_VERSION = 1
@@ -140,7 +140,7 @@ def _version(connection: sqlite3.Connection) -> int | None:
     return int(row[0]) if row else None
 
 
-def is_ready(database: Database) -> bool:
+def is_ready(database: SQLiteDatabase) -> bool:
     """Tell whether the tables exist, without creating anything.
 
     Raises StoreDamagedError when they were written by a newer ragmem.
@@ -157,7 +157,7 @@ def is_ready(database: Database) -> bool:
     return version == SCHEMA_VERSION
 
 
-def create(database: Database) -> None:
+def create(database: SQLiteDatabase) -> None:
     """Create the tables where they are missing; doing it twice is fine."""
     if is_ready(database):
         return

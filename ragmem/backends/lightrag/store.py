@@ -10,7 +10,7 @@ from ragmem.backends.lightrag import deletion, home, names, reads, schema, sweep
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import UsageError
 from ragmem.ports import Mode, Models
@@ -32,7 +32,7 @@ class LightRAGStore:
     loop of its own. All methods may be called from several threads.
     """
 
-    def __init__(self, options: Mapping[str, object], models: Models, database: Database) -> None:
+    def __init__(self, options: Mapping[str, object], models: Models, database: SQLiteDatabase) -> None:
         self._database = database
         self._models = models
         self._index = VectorIndex(database)

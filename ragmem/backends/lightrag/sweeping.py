@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ragmem.backends.lightrag import names
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 
 _NO_DOCUMENT = """
   NOT EXISTS (SELECT 1 FROM store_documents AS d WHERE d.workspace = o.workspace AND d.id = {})
@@ -74,7 +74,7 @@ class _UndoError(Exception):
     """Ends a dry run by rolling back."""
 
 
-def sweep(database: Database, *, dry_run: bool) -> dict[str, int]:
+def sweep(database: SQLiteDatabase, *, dry_run: bool) -> dict[str, int]:
     """Remove orphans and return how many of each sort; a dry run does the same and rolls back."""
     figures = {name: 0 for name, _, _ in _STEPS}
     try:

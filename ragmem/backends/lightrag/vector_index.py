@@ -22,7 +22,7 @@ from ragmem.backends.lightrag.segments import (
 )
 from ragmem.backends.lightrag.sidecar import Sidecar
 from ragmem.catalog.batches import PARAMETERS, marks
-from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import BackendError
 
 FOLDER = "vectors"
@@ -72,7 +72,7 @@ class _View:
 class VectorIndex:
     """Search in the vectors of one home; safe to use from several threads."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SQLiteDatabase) -> None:
         self._database = database
         self._views: dict[tuple[str, str, int], _View] = {}
         self._guard = threading.Lock()

@@ -1,8 +1,14 @@
 """What every test stands on: a home of its own, so that none can reach the person's."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import uuid
+import warnings
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -39,3 +45,49 @@ def ragmem():
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """Return the URL of a PostgreSQL server with pgvector that lives as long as the tests do.
+
+    The role `guarded` needs the password "s3cret/word"; all others are trusted.
+    """
+    with warnings.catch_warnings():
+        # It tells of a missing XDG_RUNTIME_DIR, where it only keeps a lock file.
+        warnings.simplefilter("ignore")
+        pgserver = pytest.importorskip(
+            "pgserver", reason="pgserver (a PostgreSQL with pgvector) has no wheel for this Python"
+        )
+    psycopg = pytest.importorskip(
+        "psycopg", reason="psycopg is not installed: pip install 'ragmem[postgres]'"
+    )
+    # Not pytest's own folder: the path of a Unix socket has room for about 100 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    server = pgserver.get_server(folder)
+    try:
+        url = f"postgresql://postgres@/postgres?{urlencode({'host': folder})}"
+        rules = folder / "pg_hba.conf"
+        rules.write_text("local all guarded scram-sha-256\n" + rules.read_text())
+        with psycopg.connect(url, autocommit=True) as connection:
+            # Nobody needs these databases after a power cut.
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("CREATE ROLE guarded LOGIN PASSWORD 's3cret/word'")
+            connection.execute("SELECT pg_reload_conf()")
+        yield url
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres(postgres_server):
+    """Return the URL of an empty PostgreSQL database of the test's own."""
+    import psycopg
+
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield postgres_server.replace("/postgres?", f"/{name}?")
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -1,23 +1,19 @@
-"""The two stores that are compared: ragmem's, and LightRAG on the storages it comes with."""
+"""The documents that are stored, and ragmem as a store of them: on SQLite and on PostgreSQL."""
 
-import asyncio
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import common
-import numpy as np
-from numpy.typing import NDArray
 
-from ragmem.backends.fake import FakeEmbedder
-from ragmem.backends.lightrag.registration import import_lightrag
-from ragmem.backends.lightrag.tokens import PieceTokenizer
+from ragmem.catalog.batches import batches
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
 from ragmem.memory import Ragmem
+from ragmem.ports import Mode
 from ragmem.services.index import BATCH, index
 from ragmem.services.judge import Judged, judge
 from ragmem.services.query import Question
@@ -73,19 +69,36 @@ def document(number: int) -> Document:
     return Document(number, f"Note {number}: decided. " + " ".join(sentences), entities, relations)
 
 
+def documents(size: int) -> Iterator[Document]:
+    """Yield the first `size` documents."""
+    return map(document, range(size))
+
+
 class System(Protocol):
     """A store under measurement."""
 
-    def build(self, documents: Sequence[Document]) -> None:
-        """Store many documents in the store's own best batches."""
+    def build(self, size: int) -> None:
+        """Store the first `size` documents in the store's own best batches."""
         ...
 
     def insert(self, document: Document) -> None:
         """Store one document; durable when this returns."""
         ...
 
-    def naive(self, text: str) -> int:
-        """Return how many chunks LightRAG's naive mode finds."""
+    def search(self, text: str) -> int:
+        """Return how many chunks the search by vector finds, at most 10."""
+        ...
+
+    def native(self, mode: str, text: str, keywords: Sequence[str]) -> int:
+        """Return how many chunks LightRAG finds in one of its modes."""
+        ...
+
+    def written(self) -> int | None:
+        """Return the bytes written so far; None where nobody tells."""
+        ...
+
+    def disk(self) -> int:
+        """Return the bytes that the store takes."""
         ...
 
     def counts(self) -> dict[str, int]:
@@ -100,16 +113,20 @@ class System(Protocol):
 class Ours:
     """ragmem in one warm process: catalog and LightRAG on one SQLite file."""
 
+    profile = "sqlite"
+
     def __init__(self, folder: Path) -> None:
         environ = common.environment(folder)
         environ |= {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
+        environ |= {"RAGMEM_STORE_PROFILE": self.profile}
+        self._folder = folder
         self.memory = Ragmem.open(environ=environ, home=folder, cwd=folder)
         self.memory.prepare()
 
-    def build(self, documents: Sequence[Document]) -> None:
+    def build(self, size: int) -> None:
         """Accept and index in ragmem's own batches, as seed does."""
-        for start in range(0, len(documents), BATCH):
-            self._store(documents[start : start + BATCH])
+        for batch in batches(documents(size), BATCH):
+            self._store(batch)
 
     def insert(self, document: Document) -> None:
         """Judge, accept and index one document with the graph it stands for."""
@@ -121,10 +138,22 @@ class Ours:
         assert result.change == "new"
         assert result.judged.memory.state == "indexed", "the document must be worth indexing"
 
-    def naive(self, text: str) -> int:
+    def search(self, text: str) -> int:
+        """Search the vectors of the chunks."""
+        return len(self.memory.store.search(text, limit=10, projects=[PROJECT]))
+
+    def native(self, mode: Mode, text: str, keywords: Sequence[str]) -> int:
         """Ask LightRAG itself."""
-        found = self.memory.store.native_query(text, "naive", keywords=[], limit=10, project=PROJECT)
+        found = self.memory.store.native_query(text, mode, keywords=keywords, limit=10, project=PROJECT)
         return len(found["data"]["chunks"])
+
+    def written(self) -> int | None:
+        """Return the bytes that this process has written."""
+        return common.written_bytes()
+
+    def disk(self) -> int:
+        """Return the bytes of the home."""
+        return common.folder_bytes(self._folder)
 
     def query(self, text: str) -> int:
         """Ask as `ragmem query` does."""
@@ -165,119 +194,38 @@ class Ours:
         )
 
 
-class Default:
-    """LightRAG on JSON, NanoVectorDB and NetworkX files, which is what it comes with."""
+class Postgres(Ours):
+    """ragmem with catalog and LightRAG in one PostgreSQL database, whose address the environment gives."""
 
-    def __init__(self, folder: Path) -> None:
-        lightrag = import_lightrag(folder)
-        from lightrag.utils import EmbeddingFunc, Tokenizer
+    profile = "postgres"
 
-        embedder = FakeEmbedder()
+    def written(self) -> int | None:
+        """Return the bytes of PostgreSQL's write-ahead log so far, those of all its databases."""
+        with self.memory.catalog.database.read() as connection:
+            (written,) = connection.execute("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn").fetchone()
+        return int(written)
 
-        async def embed(texts: list[str], **_: Any) -> NDArray[np.float32]:
-            return embedder.embed(texts, role="document")
-
-        async def complete(*_: Any, **__: Any) -> str:
-            raise AssertionError("no language model is part of this benchmark")
-
-        self._loop = asyncio.new_event_loop()
-        self._rag = lightrag.LightRAG(
-            working_dir=str(folder),
-            workspace=PROJECT,
-            kv_storage="JsonKVStorage",
-            vector_storage="NanoVectorDBStorage",
-            graph_storage="NetworkXStorage",
-            doc_status_storage="JsonDocStatusStorage",
-            # Its own tokenizer downloads a vocabulary.
-            tokenizer=Tokenizer("pieces", PieceTokenizer()),
-            embedding_func=EmbeddingFunc(
-                embedding_dim=embedder.dimensions, func=embed, model_name=embedder.model_id
-            ),
-            llm_model_func=complete,
-        )
-        self._run(self._rag.initialize_storages())
-
-    def _run(self, work: Any) -> Any:
-        return self._loop.run_until_complete(work)
-
-    def build(self, documents: Sequence[Document]) -> None:
-        """Insert in large batches: one by one, each would rewrite every file."""
-        size = 500 if len(documents) <= 1500 else 1500
-        for start in range(0, len(documents), size):
-            self._run(self._rag.ainsert_custom_kg(_as_graph(documents[start : start + size])))
-
-    def insert(self, document: Document) -> None:
-        """Insert by the cheapest of LightRAG's ways, which keeps no status of the document."""
-        self._run(self._rag.ainsert_custom_kg(_as_graph([document])))
-
-    def naive(self, text: str) -> int:
-        """Ask for chunks only."""
-        from lightrag import QueryParam
-
-        param = QueryParam(mode="naive", top_k=10, chunk_top_k=10, enable_rerank=False)
-        return len(self._run(self._rag.aquery_data(text, param))["data"]["chunks"])
-
-    def counts(self) -> dict[str, int]:
-        """Count chunks and nodes."""
-        labels = self._run(self._rag.chunk_entity_relation_graph.get_all_labels())
-        storage = self._run(self._rag.chunks_vdb.client_storage)
-        return {"chunks": len(storage["data"]), "entities": len(labels)}
-
-    def close(self) -> None:
-        """Write and close all storages."""
-        self._run(self._rag.finalize_storages())
-        self._run(_cancel_workers())
-        self._loop.close()
+    def disk(self) -> int:
+        """Return the bytes of the database."""
+        with self.memory.catalog.database.read() as connection:
+            (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        return int(size)
 
 
-async def _cancel_workers() -> None:
-    """End the tasks that LightRAG's queues leave behind, which complain when their loop is closed."""
-    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _as_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]]]:
-    """Return the documents as LightRAG's custom knowledge graph."""
-    graph: dict[str, list[dict[str, Any]]] = {"chunks": [], "entities": [], "relationships": []}
-    for one in documents:
-        origin = {"source_id": one.name, "file_path": one.name}
-        graph["chunks"].append({"content": one.text, **origin})
-        graph["entities"] += [
-            {
-                "entity_name": entity.name,
-                "entity_type": entity.type,
-                "description": entity.description,
-                **origin,
-            }
-            for entity in one.entities
-        ]
-        graph["relationships"] += [
-            {
-                "src_id": relation.source,
-                "tgt_id": relation.target,
-                "description": relation.description,
-                "keywords": relation.keywords,
-                "weight": relation.weight,
-                **origin,
-            }
-            for relation in one.relations
-        ]
-    return graph
-
-
-def questions(count: int, size: int) -> list[str]:
-    """Return questions about documents that are stored."""
+def questions(count: int, size: int) -> list[tuple[str, list[str]]]:
+    """Return questions about documents that are stored, each with two entities: a hub and a rare one."""
     chance = random.Random(size)
-    return [
-        " ".join(document(chance.randrange(size)).text.split()[3:15]) + f" {place}" for place in range(count)
-    ]
+    asked = []
+    for place in range(count):
+        one = document(chance.randrange(size))
+        names = [one.entities[0].name, one.entities[2].name]
+        asked.append((" ".join(one.text.split()[3:15]) + f" {place}", names))
+    return asked
 
 
-def fingerprint(documents: Sequence[Document]) -> str:
-    """Return a hash of the texts, to see that both stores were given the same."""
-    return hashlib.sha256("\0".join(one.text for one in documents).encode()).hexdigest()[:12]
-
-
-SYSTEMS = {"ours": Ours, "default": Default}
+def fingerprint(size: int) -> str:
+    """Return a hash of the texts, to see that all stores were given the same."""
+    digest = hashlib.sha256()
+    for one in documents(size):
+        digest.update(one.text.encode())
+    return digest.hexdigest()[:12]

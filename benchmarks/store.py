@@ -309,6 +309,7 @@ def main() -> None:
     parser.add_argument("--inserts", type=int, default=20, help="single inserts of a round")
     parser.add_argument("--systems", default="ours,postgres,default", help="some of ours, postgres, default")
     parser.add_argument("--homes", type=Path, metavar="DIR", help="keep the stores there, and use them again")
+    parser.add_argument("--build", action="store_true", help="only build the stores of --homes")
     for hidden in ("--worker", "--system", "--folder"):
         parser.add_argument(hidden, help=argparse.SUPPRESS, type=Path if hidden == "--folder" else str)
     for hidden in ("--size", "--first"):
@@ -331,7 +332,12 @@ def main() -> None:
         nullcontext(options.homes.resolve()) if options.homes else common.temporary_folder("store") as root,
         postgres_server(root, sizes) if "postgres" in systems else nullcontext("") as url,
     ):
-        results = measure(pairs, Run(root, url, options.inserts))
+        run = Run(root, url, options.inserts)
+        if options.build:
+            for size, system in pairs:
+                run.build(system, size)
+            return
+        results = measure(pairs, run)
     notes = [
         (
             "insert: judge, accept and index one document in a warm process; API ingest: the same through "

@@ -391,7 +391,8 @@ CASES = (
         "a database of a newer ragmem",
         "seed",
         6,
-        'the database "~/ragmem/data/memory.db" has schema 99, this ragmem knows 1',
+        'the database "~/ragmem/data/memory.db" was written by a newer ragmem: its catalog has schema 99,'
+        " this one knows 2",
         _newer,
     ),
 )

@@ -1,9 +1,11 @@
-"""The tables of the catalog and their version."""
+"""The tables of the catalog in SQLite, as steps from version to version."""
 
 from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.migrations import Migration, Schema, settle, statements_of
 from ragmem.errors import StoreDamagedError
 
-SCHEMA_VERSION = 1
+APPLICATION_ID = 0x7261676D
+"""Marks the file as ours in its header, for `file` and for whoever finds it: "ragm" in ASCII."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -91,35 +93,47 @@ CREATE TABLE log (
 """
 
 
-def _version(connection: Connection) -> int:
+_OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
+"""Tables that a home without an application id must have to be known as one."""
+
+_OF_OTHER_COMPONENTS = ("sqlite_", "store_", "storage_", "fake_", "migrations")
+"""Beginnings of the names of tables that may be there before the catalog's."""
+
+
+def _stamped(database: Database, connection: Connection) -> int:
+    """Return the file's version; raises StoreDamagedError when it is another program's."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == APPLICATION_ID:
+        return int(version)
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    ours = tables >= _OF_FIRST_RELEASE
+    strangers = sorted(name for name in tables if not name.startswith(_OF_OTHER_COMPONENTS))
+    if application or (not ours and (version or strangers)):
+        named = ", ".join(strangers[:3]) or "none of ours"
+        raise StoreDamagedError(
+            f'the database "{database.place}" is not a memory of ragmem; its tables: {named}',
+            hint="move the file away, or point RAGMEM_HOME at the home you mean",
+        )
     return int(version)
 
 
+def _stamp(connection: Connection, version: int) -> None:
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
+CATALOG = Schema(
+    "catalog",
+    (
+        Migration(1, "tables", statements_of(_TABLES)),
+        Migration(2, "mark the file", (f"PRAGMA application_id = {APPLICATION_ID}",), reads_without=True),
+    ),
+    stamped=_stamped,
+    stamp=_stamp,
+)
+"""The catalog in SQLite; PRAGMA user_version is its version."""
+
+
 def prepare(database: Database) -> None:
-    """Create the tables in a new database.
-
-    Raises StoreDamagedError when a newer ragmem wrote the database; an older schema does not exist yet.
-    """
-    with database.read() as connection:
-        version = _version(connection)
-    if version == SCHEMA_VERSION:
-        return
-    if version > SCHEMA_VERSION:
-        raise StoreDamagedError(
-            f'the database "{database.place}" has schema {version}, this ragmem knows {SCHEMA_VERSION}',
-            hint="update ragmem: pip install --upgrade ragmem",
-        )
-    with database.write() as connection:
-        # Another process may have been first while we waited for the lock.
-        if _version(connection) == SCHEMA_VERSION:
-            return
-        for statement in _statements(_TABLES):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _statements(script: str) -> list[str]:
-    # executescript() would commit the transaction that we are in.
-    lines = "\n".join(line.split("--")[0] for line in script.splitlines())
-    return [statement for statement in (part.strip() for part in lines.split(";")) if statement]
+    """Create the tables in a new database, bring an older one up to date; see `settle` for what it raises."""
+    settle(database, CATALOG)

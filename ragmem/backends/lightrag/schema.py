@@ -1,15 +1,15 @@
-"""The tables of the store and their version; all have a `workspace` column (a project is a workspace)."""
+"""The tables of the store, as steps from version to version; all have a `workspace` column (a project).
 
-import sqlite3
+To change a table, append a `Migration(2, ...)` to STORE; ragmem/catalog/migrations.py says how.
+"""
 
+from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.migrations import Migration, Schema, settle, table_exists
 from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem.errors import StoreDamagedError
-
-SCHEMA_VERSION = 1
 
 _META = "CREATE TABLE IF NOT EXISTS storage_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
-_STATEMENTS = (
+_TABLES = (
     _META,
     # Key-value rows of LightRAG: full_docs, text_chunks, llm_response_cache, full_entities, full_relations.
     """
@@ -130,40 +130,29 @@ _STATEMENTS = (
 TABLES = ("store_kv", "store_sources", "store_vectors", "store_nodes", "store_edges", "store_documents")
 
 
-def _version(connection: sqlite3.Connection) -> int | None:
-    exists = connection.execute(
-        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'storage_meta'"
-    ).fetchone()
-    if exists is None:
-        return None
+def _stamped(database: Database, connection: Connection) -> int:
+    if not table_exists(database, connection, "storage_meta"):
+        return 0
     row = connection.execute("SELECT value FROM storage_meta WHERE key = 'version'").fetchone()
-    return int(row[0]) if row else None
+    return int(row[0]) if row else 0
+
+
+def _stamp(connection: Connection, version: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(version),))
+
+
+STORE = Schema("store", (Migration(1, "tables", _TABLES),), stamped=_stamped, stamp=_stamp)
+"""The store's tables; `storage_meta` has their version."""
 
 
 def is_ready(database: SQLiteDatabase) -> bool:
-    """Tell whether the tables exist, without creating anything.
+    """Tell whether the tables exist, without creating any; older ones are brought up to date.
 
-    Raises StoreDamagedError when they were written by a newer ragmem.
+    Raises what `settle` raises.
     """
-    if not database.exists():
-        return False
-    with database.read() as connection:
-        version = _version(connection)
-    if version is not None and version > SCHEMA_VERSION:
-        raise StoreDamagedError(
-            f'the store in "{database.home}" was written by a newer ragmem (its version is {version})',
-            hint="update ragmem: `pip install --upgrade ragmem`",
-        )
-    return version == SCHEMA_VERSION
+    return database.exists() and settle(database, STORE, create=False)
 
 
 def create(database: SQLiteDatabase) -> None:
     """Create the tables where they are missing; doing it twice is fine."""
-    if is_ready(database):
-        return
-    with database.write() as connection:
-        for statement in _STATEMENTS:
-            connection.execute(statement)
-        connection.execute(
-            "INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(SCHEMA_VERSION),)
-        )
+    settle(database, STORE)

@@ -1,0 +1,89 @@
+"""Copies of the database made before something could go wrong: whole, verified, a few of them kept."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from ragmem.errors import StorageError, StoreDamagedError
+
+FOLDER = "backups"
+"""Below the home's data folder."""
+
+KEPT = 3
+"""Copies that are left when another was made."""
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Write what is committed in a database, which may be in use, to a new file that only its owner can read.
+
+    The copy appears under its name when it is complete and sound; an existing file is replaced. Raises
+    StorageError when it cannot be written, StoreDamagedError when the source cannot be read.
+    """
+    unfinished = target.with_name(f"{target.name}.part")
+    try:
+        unfinished.unlink(missing_ok=True)
+        os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        uri = f"{source.absolute().as_uri()}?mode=ro"
+        with (
+            closing(sqlite3.connect(uri, uri=True)) as read,
+            closing(sqlite3.connect(unfinished)) as written,
+        ):
+            read.backup(written)
+            # One file, without a -wal beside it, that can be carried away.
+            written.execute("PRAGMA journal_mode = DELETE")
+            problems = [row[0] for row in written.execute("PRAGMA integrity_check(1)")]
+        if problems != ["ok"]:
+            raise StoreDamagedError(
+                f'the database "{source}" is damaged: {problems[0]}',
+                hint="ragmem doctor says what can be done",
+            )
+        _sync(unfinished)
+        unfinished.replace(target)
+        _sync(target.parent)
+    except (sqlite3.Error, OSError) as error:
+        problem = str(error).lower() if isinstance(error, sqlite3.Error) else str(error.strerror).lower()
+        raise StorageError(
+            f'cannot back up "{source}" to "{target.parent}": {problem}',
+            hint="check free space and permissions; nothing was changed",
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def back_up(database: Path, label: str) -> Path:
+    """Copy a database into the backups beside it as `<label>-<UTC time>.db`; keep the latest three."""
+    folder = database.parent / FOLDER
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f'cannot make the folder "{folder}": {(error.strerror or "").lower()}',
+            hint="check its permissions",
+        ) from error
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = folder / f"{label}-{moment}.db"
+    count = 1
+    while target.exists():
+        count += 1
+        target = folder / f"{label}-{moment}-{count}.db"
+    copy_database(database, target)
+    for old in backups(database)[KEPT:]:
+        if old != target:
+            old.unlink(missing_ok=True)
+    return target
+
+
+def backups(database: Path) -> list[Path]:
+    """Return the copies that `back_up` made of a database, the latest first."""
+    found = (database.parent / FOLDER).glob("before-*.db")
+    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

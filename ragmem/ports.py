@@ -137,6 +137,13 @@ class Store(Protocol):
         """Remove what belongs to no memory (vectors, nodes, edges) and compact; return the counts."""
         ...
 
+    def check(self, *, deep: bool = False) -> list[str]:
+        """Return the violations of the store's own invariants, one line each; empty when it is sound.
+
+        Changes nothing. `deep` also reads every vector.
+        """
+        ...
+
     def close(self) -> None:
         """Close the store; closing twice is fine."""
         ...

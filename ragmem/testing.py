@@ -385,6 +385,21 @@ class StoreContract:
             assert set(store.sweep().values()) <= {0}
             assert self._picture(store) == before
 
+    def test_puts_replacements_and_deletes_leave_a_sound_store(self, tmp_path: Path) -> None:
+        """The store's own invariants hold after each step, even before the first one."""
+        changed = make_record("redis", "redis caches the ledger now", entities=("Redis", "Ledger"))
+        with self._opened(tmp_path) as (store, _):
+            assert store.check(deep=True) == []
+            for step in (
+                lambda: store.put([self.REDIS, self.KAFKA, self.ELSEWHERE]),
+                lambda: store.put([changed]),
+                lambda: store.delete([self.KAFKA.memory.id]),
+                store.sweep,
+            ):
+                step()
+                assert store.check() == []
+                assert store.check(deep=True) == []
+
     def test_threads_can_put_and_search_at_once(self, tmp_path: Path) -> None:
         """Nothing is lost and nothing fails."""
         errors: list[BaseException] = []

@@ -357,6 +357,20 @@ class FakeStore:
                     connection.execute(f"DELETE {orphans}")
         return figures
 
+    def check(self, *, deep: bool = False) -> list[str]:
+        """Return which tables have rows of no memory; deep: and which vectors have another length."""
+        owners = self.memory_ids()
+        found = []
+        for name, table in list(_TABLES.items())[1:]:
+            orphans = [key for (key,) in self._rows(f"SELECT memory_id FROM {table}") if key not in owners]
+            if orphans:
+                found.append(f"{len(orphans)} {name} are of no memory: {orphans[0]}")
+        if deep:
+            size = self._models.embedder.dimensions * np.dtype(np.float32).itemsize
+            wrong = self._rows("SELECT id FROM fake_chunks WHERE length(vector) <> ?", [size])
+            found += [f"the vector of {key} has another length" for (key,) in wrong]
+        return found
+
     def close(self) -> None:
         """Do nothing: the database belongs to the caller."""
 

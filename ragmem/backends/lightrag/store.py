@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragmem.backends.lightrag import deletion, home, names, reads, schema, sweeping
+from ragmem.backends.lightrag import deletion, home, invariants, names, reads, schema, sweeping
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
@@ -203,6 +203,17 @@ class LightRAGStore:
         figures = dict(sweeping.sweep(self._database, dry_run=dry_run))
         figures["sidecar_rows"] = self._index.compact(dry_run=dry_run)
         return figures
+
+    def check(self, *, deep: bool = False) -> list[str]:
+        """Return what the tables say of each other that is not so; deep: reads vectors and evidence too."""
+        if not self._readable():
+            return []
+        with self._database.read() as connection:
+            found = invariants.violations(connection)
+            if deep:
+                found += invariants.evidence_violations(connection)
+                found += invariants.vector_violations(connection, self._models.embedder)
+        return found
 
     def close(self) -> None:
         """Close LightRAG; the database belongs to the caller. Closing twice is fine."""

@@ -1,0 +1,103 @@
+"""A memory is told to be sound, and to be not, on the fake backends."""
+
+import pytest
+
+from ragmem.catalog import invariants as of_catalog
+from ragmem.domain.model import State
+from ragmem.services.invariants import violations
+
+A_CHUNK = "(SELECT max(n) FROM chunks)"
+A_MEMORY = "(SELECT max(n) FROM memories)"
+
+DAMAGES = {
+    "UPDATE chunks SET memory = memory + 1000": "chunks belong to no memory",
+    f"UPDATE memories SET state = 'trashed' WHERE n = {A_MEMORY}": "memories are in a state",
+    f"UPDATE chunks SET position = position + 1 WHERE n = {A_CHUNK}": "memories have chunks whose places",
+    f"DELETE FROM chunks_text WHERE rowid = {A_CHUNK}": "chunks are not in the full text",
+    "INSERT INTO chunks_text (rowid, title, heading, text, tags) VALUES (99, '', '', 'x', '')": (
+        "rows of the full text belong to no chunk"
+    ),
+    "DELETE FROM trash WHERE id IN (SELECT min(id) FROM trash)": "runs in the trash are not whole",
+}
+
+DEEP_DAMAGES = {
+    f"UPDATE memories SET text = text || ' more' WHERE n = {A_MEMORY}": "another text than their hash",
+    f"UPDATE chunks SET end_at = end_at - 3 WHERE n = {A_CHUNK}": "have chunks that do not rebuild",
+    f"UPDATE chunks_text SET text = 'other' WHERE rowid = {A_CHUNK}": "another text than full text",
+    "UPDATE trash SET memory = '{}'": "runs in the trash have memories that cannot be brought back",
+    f"UPDATE chunks_text_content SET c2 = 'past the index' WHERE id = {A_CHUNK}": "the index of the full text",
+}
+
+
+@pytest.fixture
+def seeded(memory):
+    memory.seed()
+    first, second, *_ = sorted(memory.catalog.memories.ids())
+    memory.forget([first, second])
+    memory.undo_gc()
+    memory.forget([first])
+    memory.undo_gc()
+    memory.forget(sorted(memory.catalog.memories.ids())[:2])
+    return memory
+
+
+def told(memory, *, deep=False):
+    return violations(memory.catalog, memory.store, deep=deep)
+
+
+def damage(memory, statement):
+    with memory.catalog.database.connection() as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        assert connection.execute(statement).rowcount > 0
+
+
+def test_a_memory_that_was_seeded_and_weeded_is_sound(seeded):
+    assert told(seeded) == []
+    assert told(seeded, deep=True) == []
+
+
+@pytest.mark.parametrize("statement", DAMAGES)
+def test_damage_of_the_catalog_is_told(seeded, statement):
+    damage(seeded, statement)
+    assert any(DAMAGES[statement] in line for line in told(seeded))
+
+
+@pytest.mark.parametrize("statement", DEEP_DAMAGES)
+def test_a_deep_look_reads_every_text(seeded, statement):
+    damage(seeded, statement)
+    assert told(seeded) == []
+    assert any(DEEP_DAMAGES[statement] in line for line in told(seeded, deep=True))
+
+
+def test_an_indexed_memory_that_the_store_lost_is_told(seeded):
+    (identifier, *_) = sorted(seeded.catalog.memories.ids(states=[State.INDEXED]))
+    seeded.store.delete([identifier])
+    assert told(seeded) == [f"1 indexed memories are not in the store: {identifier}"]
+
+
+def test_a_memory_that_only_the_store_has_is_told(seeded):
+    (identifier, *_) = sorted(seeded.catalog.memories.ids(states=[State.INDEXED]))
+    seeded.catalog.memories.remove([identifier])
+    assert told(seeded) == [f"1 memories of the store are not indexed in the catalog: {identifier}"]
+
+
+def test_a_pending_memory_may_be_in_the_store_or_not(seeded):
+    (identifier, *_) = sorted(seeded.catalog.memories.ids(states=[State.INDEXED]))
+    seeded.catalog.memories.mark([identifier], State.PENDING)
+    assert told(seeded, deep=True) == []
+    seeded.store.delete([identifier])
+    assert told(seeded, deep=True) == []
+
+
+def test_chunks_that_the_store_has_otherwise_are_told(seeded):
+    with seeded.catalog.database.write() as connection:
+        connection.execute("UPDATE fake_chunks SET id = 'x' || id WHERE rowid = (SELECT max(n) FROM chunks)")
+        connection.execute(
+            "INSERT INTO fake_chunks SELECT 'y', memory_id, project, text, model, vector FROM fake_chunks"
+        )
+    assert any("the store has" in line for line in told(seeded))
+    assert any("not found by their own text" in line for line in told(seeded, deep=True))
+
+
+def test_the_catalog_alone_can_be_asked(seeded):
+    assert of_catalog.violations(seeded.catalog, deep=True) == []

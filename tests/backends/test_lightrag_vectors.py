@@ -7,7 +7,7 @@ import stat
 import numpy as np
 import pytest
 
-from ragmem.backends.lightrag import schema, segments, sidecar, vector_index
+from ragmem.backends.lightrag import schema, segments, sidecar
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog.sqlite import SQLiteDatabase
 
@@ -64,7 +64,7 @@ def large(database):
 
 
 def folder(database, namespace="chunks", model=MODEL):
-    return database.home / vector_index.FOLDER / vector_index.folder_name(namespace, model, DIMENSIONS)
+    return database.home / sidecar.FOLDER / sidecar.folder_name(namespace, model, DIMENSIONS)
 
 
 def ids(hits):
@@ -77,7 +77,7 @@ def test_few_vectors_need_no_files(database, index):
     [hit] = index.search("chunks", MODEL, vectors[7], limit=1)
     assert (hit.id, hit.subject, hit.workspace) == ("user-7", "m7", "user")
     assert hit.score == pytest.approx(1, abs=0.01)
-    assert not (database.home / vector_index.FOLDER).exists()
+    assert not (database.home / sidecar.FOLDER).exists()
 
 
 def test_many_vectors_are_mapped_from_private_files(database, index, large):
@@ -252,7 +252,7 @@ def test_a_database_that_was_put_back_does_not_answer_from_newer_files(database,
 
 
 def test_a_sidecar_that_cannot_be_written_is_done_without(database, large):
-    (database.home / vector_index.FOLDER).write_text("in the way")
+    (database.home / sidecar.FOLDER).write_text("in the way")
     assert ids(VectorIndex(database).search("chunks", MODEL, large[42], limit=1)) == ["user-42"]
 
 

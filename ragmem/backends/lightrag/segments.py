@@ -1,9 +1,9 @@
 """Arrays of quantised vectors and their search: sign bits select, int8 rescores."""
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,17 @@ PRESELECT = 400
 
 PRESELECT_FACTOR = 10
 """Candidates per wanted hit, where that is more."""
+
+_BLOCK = 8192
+"""Rows that are compared at a time: what they need in between stays in the processor's cache."""
+
+_SPARSE = 4
+"""Below one in so many rows of a block, those of the wanted workspaces are gathered first."""
+
+_OUTSIDE = np.iinfo(np.uint16).max
+"""Distance of a row in a workspace that is not wanted."""
+
+_FEW_WORKSPACES = 8
 
 Row = tuple[int, str, float, bytes]
 """Sequence number, workspace, scale and int8 vector, as they are read from the database."""
@@ -81,7 +92,8 @@ class Segment:
     def agrees(self, rows: Sequence[Row]) -> bool:
         """Tell whether all of the rows are here with just these vectors."""
         for seq, _, _, codes in rows:
-            place = int(np.searchsorted(self.seqs, seq))
+            # Not searchsorted, which would copy all numbers of a file for each of them.
+            place = bisect_left(self.seqs, seq)
             if place == len(self) or self.seqs[place] != seq or self.codes[place].tobytes() != codes:
                 return False
         return True
@@ -128,26 +140,74 @@ def scores(
 
     `query` has unit length. Beyond EXACT_LIMIT rows the best by sign bits are compared only.
     """
-    if not len(segment):
-        return []
-    chosen: NDArray[Any] | slice = slice(None)
-    size = len(segment)
-    if workspaces is not None:
-        wanted = np.array([workspace_number(name) for name in workspaces], np.uint64)
-        chosen = np.flatnonzero(np.isin(segment.workspaces, wanted))
-        size = len(chosen)
-        if size == 0:
-            return []
+    wanted = None if workspaces is None else [workspace_number(name) for name in workspaces]
     preselect = max(PRESELECT, PRESELECT_FACTOR * count)
-    if size > max(EXACT_LIMIT, preselect):
-        signs = sign_bits(np.sign(query).astype(np.int8).reshape(1, -1))
-        distances = _ones(segment.bits[chosen] ^ signs).sum(axis=1, dtype=np.uint16)
-        near = np.argpartition(distances, preselect - 1)[:preselect]
-        # Sorted, so that the rows are read in the order in which they lie in the file.
-        chosen = np.sort(near if isinstance(chosen, slice) else chosen[near])
+    if len(segment) > max(EXACT_LIMIT, preselect):
+        chosen = _nearest_by_sign(segment, query, wanted, preselect)
+    elif wanted is None:
+        chosen = np.arange(len(segment))
+    else:
+        chosen = np.flatnonzero(_are_in(segment.workspaces, wanted))
+    if not len(chosen):
+        return []
     cosines = (segment.codes[chosen].astype(np.float32) @ query) * segment.scales[chosen]
     seqs = segment.seqs[chosen]
     keep = min(count, len(seqs))
     best = np.argpartition(-cosines, keep - 1)[:keep]
     best = best[np.lexsort((seqs[best], -cosines[best]))]
     return [(float(cosines[place]), int(seqs[place])) for place in best]
+
+
+def _are_in(workspaces: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np.bool_]:
+    if len(wanted) > _FEW_WORKSPACES:
+        return np.isin(workspaces, np.array(wanted, np.uint64))
+    found = np.zeros(len(workspaces), np.bool_)
+    for number in wanted:
+        found |= workspaces == np.uint64(number)
+    return found
+
+
+def _nearest_by_sign(
+    segment: Segment, query: NDArray[np.float32], wanted: Sequence[int] | None, preselect: int
+) -> NDArray[np.intp]:
+    """Return the places of the rows whose signs are nearest, in order; all rows where they are few."""
+    signs = sign_bits(np.sign(query).astype(np.int8).reshape(1, -1))
+    distances = np.empty(len(segment), np.uint16)
+    eligible = 0
+    for start in range(0, len(segment), _BLOCK):
+        bits, target = segment.bits[start : start + _BLOCK], distances[start : start + _BLOCK]
+        if wanted is None:
+            eligible += len(bits)
+            _count_differences(bits, signs, target)
+            continue
+        inside = _are_in(segment.workspaces[start : start + _BLOCK], wanted)
+        here = int(np.count_nonzero(inside))
+        eligible += here
+        if here * _SPARSE >= len(bits):
+            _count_differences(bits, signs, target)
+            if here < len(bits):
+                target[~inside] = _OUTSIDE
+            continue
+        target.fill(_OUTSIDE)
+        if here:
+            few = np.empty(here, np.uint16)
+            _count_differences(bits[inside], signs, few)
+            target[inside] = few
+    if eligible <= max(EXACT_LIMIT, preselect):
+        return np.flatnonzero(distances != _OUTSIDE)
+    worst = np.partition(distances, preselect - 1)[preselect - 1]
+    nearer = np.flatnonzero(distances < worst)
+    ties = np.flatnonzero(distances == worst)[: preselect - len(nearer)]
+    return np.sort(np.concatenate([nearer, ties]))
+
+
+def _count_differences(bits: NDArray[np.uint64], signs: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
+    """Write for each row in how many bits it differs."""
+    ones = _ones(bits ^ signs)
+    out[:] = 0
+    # Column by column, three of at most 64 in a byte: four times as fast as a sum over such short rows.
+    for first in range(0, ones.shape[1], 3):
+        part = ones[:, first]
+        for column in range(first + 1, min(first + 3, ones.shape[1])):
+            part = part + ones[:, column]
+        out += part

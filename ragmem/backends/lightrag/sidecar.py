@@ -7,6 +7,7 @@ opens the files for appending holds the lock beside the folder and cuts off what
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import zlib
@@ -19,22 +20,43 @@ from numpy.typing import NDArray
 
 from ragmem.backends.lightrag.segments import Row, Segment, empty, from_rows
 
+FOLDER = "vectors"
+"""The folder of all sidecars in a home."""
+
 RECORD = np.dtype([("seq", "<i8"), ("workspace", "<u8"), ("scale", "<f4"), ("crc", "<u4")])
 
 FETCH = 20_000
 """Rows that are appended at a time, so that building a large sidecar needs little memory."""
 
+_FORMAT = 2
+"""Of the files; those of another format lie in folders of other names, which a sweep removes."""
+
+_SUMMED = 20
+"""Bytes of a record that its checksum covers, beside the codes."""
+
 FetchRows = Callable[[int, int], Sequence[Row]]
 """(last known seq, limit) -> committed rows with a higher seq, in order."""
 
 
-def _checksums(segment: Segment) -> NDArray[np.uint32]:
-    return np.array(
-        [
-            zlib.crc32(segment.codes[n].tobytes(), int(segment.seqs[n]) & 0xFFFFFFFF)
-            for n in range(len(segment))
-        ],
+def folder_name(namespace: str, model: str, dimensions: int) -> str:
+    """Return the name of the sidecar's folder; models with different ids never share one."""
+    token = hashlib.blake2b(f"{model}\x1f{dimensions}\x1f{_FORMAT}".encode(), digest_size=8).hexdigest()
+    return f"{namespace}-{token}"
+
+
+def checksums(records: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.uint32]:
+    """Return what the checksum of each record has to be."""
+    heads, bodies = records.tobytes(), codes.tobytes()
+    width, length = codes.shape[1], RECORD.itemsize
+    return np.fromiter(
+        (
+            zlib.crc32(
+                bodies[n * width : (n + 1) * width], zlib.crc32(heads[n * length : n * length + _SUMMED])
+            )
+            for n in range(len(records))
+        ),
         np.uint32,
+        len(records),
     )
 
 
@@ -49,51 +71,62 @@ class Sidecar:
     def _file(self, name: str) -> Path:
         return self.folder / name
 
+    def sizes(self) -> dict[str, float | None]:
+        """Return how many rows each file holds, None for one that cannot be read."""
+        found: dict[str, float | None] = {}
+        for name, width in self._widths.items():
+            try:
+                found[name] = self._file(name).stat().st_size / width
+            except OSError:
+                found[name] = None
+        return found
+
     def _rows_on_disk(self) -> int:
-        try:
-            return min(self._file(name).stat().st_size // width for name, width in self._widths.items())
-        except OSError:
-            return 0
+        return int(min(rows or 0 for rows in self.sizes().values()))
 
     @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
+    def _lock(self, *, wait: bool = True) -> Iterator[None]:
         self.folder.parent.mkdir(mode=0o700, exist_ok=True)
         path = self.folder.parent / f"{self.folder.name}.lock"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         finally:
             os.close(descriptor)
 
+    def mapped(self) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.uint64]]:
+        """Return records, codes and bits as they lie in the files, as many as all three have."""
+        count = self._rows_on_disk()
+        if count:
+            with contextlib.suppress(OSError, ValueError):  # replaced or cut between two calls
+                return (
+                    np.memmap(self._file("records"), RECORD, "r", shape=(count,)),
+                    np.memmap(self._file("codes"), np.int8, "r", shape=(count, self.dimensions)),
+                    np.memmap(self._file("bits"), np.uint64, "r", shape=(count, self._widths["bits"] // 8)),
+                )
+        nothing = empty(self.dimensions)
+        return np.empty(0, RECORD), nothing.codes, nothing.bits
+
     def load(self) -> Segment:
         """Return the sound rows, mapped from the files; empty where there are none."""
-        count = self._rows_on_disk()
-        if count == 0:
-            return empty(self.dimensions)
-        try:
-            # A plain copy of the records: 24 bytes a row, and each search reads them whole.
-            records = np.fromfile(self._file("records"), RECORD, count)
-            codes: NDArray[np.int8] = np.memmap(
-                self._file("codes"), np.int8, "r", shape=(count, self.dimensions)
-            )
-            bits: NDArray[np.uint64] = np.memmap(
-                self._file("bits"), np.uint64, "r", shape=(count, self._widths["bits"] // 8)
-            )
-        except (OSError, ValueError):  # replaced or cut by another process between two calls
-            return empty(self.dimensions)
-        seqs = records["seq"].astype(np.int64)
+        # asarray: an array of the plain class on the same pages; slices of a memmap cost ten times as much.
+        records, codes, bits = map(np.asarray, self.mapped())
+        seqs = records["seq"]
         # A hole in the records (pages that a power cut lost) shows as a number that does not grow.
-        steps = np.flatnonzero(np.diff(seqs, prepend=0) <= 0)
-        sound = int(steps[0]) if len(steps) else count
-        while sound and zlib.crc32(codes[sound - 1].tobytes(), int(seqs[sound - 1]) & 0xFFFFFFFF) != int(
-            records["crc"][sound - 1]
-        ):
+        steps = np.flatnonzero(seqs[1:] <= seqs[:-1])
+        sound = int(steps[0]) + 1 if len(steps) else len(seqs)
+        if sound and seqs[0] <= 0:
+            sound = 0
+        while sound:
+            newest = slice(sound - 1, sound)
+            if checksums(records[newest], codes[newest])[0] == records["crc"][sound - 1]:
+                break
             sound -= 1
         return Segment(
             seqs=seqs[:sound],
-            workspaces=records["workspace"][:sound].astype(np.uint64),
-            scales=records["scale"][:sound].astype(np.float32),
+            workspaces=records["workspace"][:sound],
+            scales=records["scale"][:sound],
             codes=codes[:sound],
             bits=bits[:sound],
         )
@@ -106,28 +139,35 @@ class Sidecar:
             return (0, 0)
         return (status.st_dev, status.st_ino)
 
-    def catch_up(self, fetch: FetchRows) -> Segment:
-        """Append the committed rows that are missing and return all; raises OSError where it cannot."""
-        with self._lock():
+    def catch_up(self, fetch: FetchRows, *, wait: bool = True) -> Segment:
+        """Append the committed rows that are missing and return all.
+
+        Raises OSError where it cannot; without `wait` BlockingIOError where another process is at it.
+        """
+        with self._lock(wait=wait):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             segment = self.load()
             if self._append(len(segment), segment.last, fetch) or self._rows_on_disk() != len(segment):
                 segment = self.load()
         return segment
 
-    def rebuild(self, fetch: FetchRows) -> None:
-        """Write the files anew; processes that have the old ones mapped keep them until they look again."""
+    def rebuild(self, fetch: FetchRows) -> int:
+        """Write the files anew and return how many rows; who has the old ones mapped keeps them a while.
+
+        Raises OSError where it cannot; the old files are then untouched.
+        """
         with self._lock():
             fresh = Sidecar(self.folder.with_name(f"{self.folder.name}.new"), self.dimensions)
             shutil.rmtree(fresh.folder, ignore_errors=True)
             fresh.folder.mkdir(mode=0o700)
-            fresh._append(0, 0, fetch)
+            count = fresh._append(0, 0, fetch)
             old = self.folder.with_name(f"{self.folder.name}.old")
             shutil.rmtree(old, ignore_errors=True)
             if self.folder.exists():
                 self.folder.rename(old)
             fresh.folder.rename(self.folder)
             shutil.rmtree(old, ignore_errors=True)
+        return count
 
     def remove(self) -> None:
         """Delete the files; whoever has them mapped keeps them until they look again."""
@@ -151,7 +191,8 @@ class Sidecar:
                 segment = from_rows(rows, self.dimensions)
                 records = np.empty(len(segment), RECORD)
                 records["seq"], records["workspace"] = segment.seqs, segment.workspaces
-                records["scale"], records["crc"] = segment.scales, _checksums(segment)
+                records["scale"] = segment.scales
+                records["crc"] = checksums(records, segment.codes)
                 for name, content in (("codes", segment.codes), ("bits", segment.bits)):
                     files[name].write(content.tobytes())
                     files[name].flush()

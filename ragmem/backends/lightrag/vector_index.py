@@ -1,18 +1,16 @@
 """Nearest vectors over the rows of the database, with a memory-mapped copy once there are many."""
 
-import hashlib
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragmem.backends.lightrag import upkeep
 from ragmem.backends.lightrag.segments import (
     EXACT_LIMIT,
-    Row,
     Segment,
     empty,
     from_rows,
@@ -21,14 +19,10 @@ from ragmem.backends.lightrag.segments import (
     scores,
 )
 from ragmem.backends.lightrag.sidecar import Sidecar
+from ragmem.backends.lightrag.upkeep import Group
 from ragmem.catalog.batches import PARAMETERS, marks
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import BackendError
-
-FOLDER = "vectors"
-
-DEAD_SHARE = 0.2
-"""Share of deleted rows in a sidecar from which `compact` writes it anew."""
 
 APPEND_FROM = 256
 """Missing rows from which they are appended to the files. Fewer are read from the database by each process:
@@ -40,6 +34,9 @@ _SAMPLE = 16
 
 _MIN_FETCH = 32
 """Rows that are scored at least, so that a few deleted ones among them do not need a second scan."""
+
+_TOLERANCE = 1e-3
+"""By how much the score of a row may differ between the files and the database: what float32 rounds off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,14 @@ class VectorHit:
     object: str
     created: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    query: NDArray[np.float32]
+    limit: int
+    workspaces: Collection[str] | None
+    minimum: float
 
 
 @dataclass(slots=True)
@@ -74,7 +79,7 @@ class VectorIndex:
 
     def __init__(self, database: SQLiteDatabase) -> None:
         self._database = database
-        self._views: dict[tuple[str, str, int], _View] = {}
+        self._views: dict[Group, _View] = {}
         self._guard = threading.Lock()
 
     def search(
@@ -93,33 +98,52 @@ class VectorIndex:
         """
         if limit < 1 or (workspaces is not None and not workspaces):
             return []
+        group = Group(namespace, model, len(query))
+        wanted = _Wanted(query, limit, workspaces, minimum)
+        hits = self._nearest(group, wanted)
+        if hits is None:
+            with self._guard:
+                self._distrust(group)
+            hits = self._nearest(group, wanted, checked=False) or []
+        if not hits:
+            self._refuse_other_model(namespace, model)
+        return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
+
+    def _nearest(self, group: Group, wanted: _Wanted, *, checked: bool = True) -> list[VectorHit] | None:
+        """Return at least the wanted hits, as far as there are so many; None where the files prove wrong."""
         with self._guard:
-            view = self._view(namespace, model, len(query))
+            view = self._view(group)
             segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
         total = sum(map(len, segments))
-        count = max(limit + limit // 4, _MIN_FETCH)
+        count = max(wanted.limit + wanted.limit // 4, _MIN_FETCH)
         while True:
             found = sorted(
                 (
                     pair
                     for segment in segments
-                    for pair in scores(segment, query, count=count, workspaces=workspaces)
+                    for pair in scores(segment, wanted.query, count=count, workspaces=wanted.workspaces)
                 ),
                 key=lambda pair: (-pair[0], pair[1]),
             )[:count]
-            hits = self._look_up(namespace, model, query, [seq for score, seq in found if score >= minimum])
-            hits = [hit for hit in hits if workspaces is None or hit.workspace in workspaces]
-            exhausted = len(found) < count or count >= total or found[-1][0] < minimum
-            if len(hits) >= limit or exhausted:
-                break
+            near = {seq: score for score, seq in found if score >= wanted.minimum}
+            hits = self._look_up(group, wanted.query, list(near))
+            if checked and not all(abs(hit.score - near[hit.seq]) <= _TOLERANCE for hit in hits):
+                return None
+            hits = [hit for hit in hits if wanted.workspaces is None or hit.workspace in wanted.workspaces]
+            exhausted = len(found) < count or count >= total or found[-1][0] < wanted.minimum
+            if len(hits) >= wanted.limit or exhausted:
+                return hits
             count = min(total, count * 4)
-        if not hits:
-            self._refuse_other_model(namespace, model)
-        return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
 
-    def _look_up(
-        self, namespace: str, model: str, query: NDArray[np.float32], seqs: Sequence[int]
-    ) -> list[VectorHit]:
+    def _distrust(self, group: Group) -> None:
+        """Drop what is known of a group, in memory and on disk: the database says otherwise."""
+        self._views.pop(group, None)
+        if self._database.read_only:
+            self._views[group] = _View(empty(group.dimensions), [], writable=False)
+        else:
+            group.sidecar(self._database).remove()
+
+    def _look_up(self, group: Group, query: NDArray[np.float32], seqs: Sequence[int]) -> list[VectorHit]:
         """Return those rows that still exist, scored by the vector in the database."""
         hits: list[VectorHit] = []
         with self._database.read() as connection:
@@ -127,8 +151,9 @@ class VectorIndex:
                 part = seqs[start : start + PARAMETERS]
                 for seq, key, workspace, subject, other, created, scale, codes in connection.execute(
                     "SELECT seq, id, workspace, subject, object, created, scale, vector"
-                    f" FROM store_vectors WHERE seq IN ({marks(part)}) AND +namespace = ? AND +model = ?",
-                    (*part, namespace, model),
+                    f" FROM store_vectors WHERE seq IN ({marks(part)})"
+                    " AND +namespace = ? AND +model = ? AND length(vector) = ?",
+                    (*part, group.namespace, group.model, group.dimensions),
                 ):
                     score = float(restore(scale, codes) @ query)
                     hits.append(VectorHit(seq, key, workspace, subject, other, created, score))
@@ -148,42 +173,30 @@ class VectorIndex:
                 hint="run `ragmem seed --rebuild`, or set the former model in config.toml",
             )
 
-    def _sidecar(self, namespace: str, model: str, dimensions: int) -> Sidecar:
-        return Sidecar(self._database.home / FOLDER / folder_name(namespace, model, dimensions), dimensions)
-
-    def _fetch(self, namespace: str, model: str, last: int, limit: int) -> list[Row]:
-        with self._database.read() as connection:
-            return connection.execute(
-                "SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED"
-                " WHERE seq > ? AND namespace = ? AND model = ? ORDER BY seq LIMIT ?",
-                (last, namespace, model, limit),
-            ).fetchall()
-
-    def _view(self, namespace: str, model: str, dimensions: int) -> _View:
+    def _view(self, group: Group) -> _View:
         """Return the view with all rows that this connection sees."""
-        key = (namespace, model, dimensions)
+        sidecar = group.sidecar(self._database)
+        view = self._views.get(group)
+        if view is None or (len(view.mapped) and sidecar.identity() != view.identity):
+            view = self._views[group] = self._open(sidecar, group)
         if self._database.connection().in_transaction:
             # Rows of a transaction may be rolled back: they must reach neither the view nor the files.
-            rows = self._fetch(namespace, model, 0, -1)
-            return _View(empty(dimensions), [from_rows(rows, dimensions)])
-        view = self._views.get(key)
-        sidecar = self._sidecar(namespace, model, dimensions)
-        if view is None or (len(view.mapped) and sidecar.identity() != view.identity):
-            view = self._views[key] = self._open(sidecar, namespace, model)
-        rows = self._fetch(namespace, model, view.last, APPEND_FROM)
+            rows = upkeep.fetch(self._database, group, view.last, -1)
+            return _View(view.mapped, [*view.recent, from_rows(rows, group.dimensions)])
+        rows = upkeep.fetch(self._database, group, view.last, APPEND_FROM)
         if view.writable and sum(map(len, view.recent)) + len(rows) >= APPEND_FROM:
-            if len(view.mapped) or self._is_large(namespace, model):
-                self._write_files(view, sidecar, namespace, model)
-            rows = self._fetch(namespace, model, view.last, -1)
+            if len(view.mapped) or self._is_large(group):
+                self._write_files(view, sidecar, group)
+            rows = upkeep.fetch(self._database, group, view.last, -1)
         elif len(rows) == APPEND_FROM:
-            rows = self._fetch(namespace, model, view.last, -1)
+            rows = upkeep.fetch(self._database, group, view.last, -1)
         if rows:
-            view.recent.append(from_rows(rows, dimensions))
+            view.recent.append(from_rows(rows, group.dimensions))
             if len(view.recent) > _MAX_SEGMENTS:
                 view.recent = [join(view.recent)]
         return view
 
-    def _open(self, sidecar: Sidecar, namespace: str, model: str) -> _View:
+    def _open(self, sidecar: Sidecar, group: Group) -> _View:
         """Return a view of the files as they are.
 
         Where a backup of the database was put back, they hold other vectors under the same numbers, and the
@@ -194,8 +207,9 @@ class VectorIndex:
             with self._database.read() as connection:
                 newest = connection.execute(
                     "SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED"
-                    " WHERE seq <= ? AND namespace = ? AND model = ? ORDER BY seq DESC LIMIT ?",
-                    (mapped.last, namespace, model, _SAMPLE),
+                    " WHERE seq <= ? AND namespace = ? AND model = ? AND length(vector) = ?"
+                    " ORDER BY seq DESC LIMIT ?",
+                    (mapped.last, group.namespace, group.model, group.dimensions, _SAMPLE),
                 ).fetchall()
             if not mapped.agrees(newest):
                 if not self._database.read_only:
@@ -203,77 +217,43 @@ class VectorIndex:
                 mapped = empty(sidecar.dimensions)
         return _View(mapped, [], sidecar.identity())
 
-    def _write_files(self, view: _View, sidecar: Sidecar, namespace: str, model: str) -> None:
+    def _write_files(self, view: _View, sidecar: Sidecar, group: Group) -> None:
         if self._database.read_only:
             view.writable = False
             return
         try:
-            mapped = sidecar.catch_up(partial(self._fetch, namespace, model))
+            # Who has files need not wait for another process that appends to them: memory does meanwhile.
+            mapped = sidecar.catch_up(partial(upkeep.fetch, self._database, group), wait=not len(view.mapped))
+        except BlockingIOError:
+            return
         except OSError:
             # Full disk, or something in the way: memory has to do for the rest of this process.
             view.writable = False
             return
         view.mapped, view.recent, view.identity = mapped, [], sidecar.identity()
 
-    def _is_large(self, namespace: str, model: str) -> bool:
+    def _is_large(self, group: Group) -> bool:
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1 OFFSET ?",
-                (namespace, model, EXACT_LIMIT),
+                (group.namespace, group.model, EXACT_LIMIT),
             ).fetchone()
         return row is not None
 
     def compact(self, *, dry_run: bool) -> int:
         """Rewrite files with many deleted rows, drop those of former models; return how many rows."""
-        folder: Path = self._database.home / FOLDER
-        removed = 0
-        if self._database.read_only or not folder.is_dir():
-            return 0
-        with self._database.read() as connection:
-            current = {
-                folder_name(namespace, model, length): (namespace, model, length)
-                for namespace, model, length in connection.execute(
-                    "SELECT namespace, model, max(length(vector)) FROM store_vectors"
-                    " GROUP BY namespace, model"
-                )
-            }
-        for path in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
-            if path.name not in current:
-                removed += _records_in(path)
-                if not dry_run:
-                    Sidecar(path, 1).remove()
-                continue
-            namespace, model, dimensions = current[path.name]
-            sidecar = Sidecar(path, dimensions)
-            stored = sidecar.load().seqs
-            with self._database.read() as connection:
-                alive = np.fromiter(
-                    (
-                        seq
-                        for (seq,) in connection.execute(
-                            "SELECT seq FROM store_vectors WHERE namespace = ? AND model = ?",
-                            (namespace, model),
-                        )
-                    ),
-                    np.int64,
-                )
-            dead = len(stored) - int(np.isin(stored, alive).sum())
-            if dead <= DEAD_SHARE * len(stored):
-                continue
-            removed += dead
-            if not dry_run:
-                sidecar.rebuild(partial(self._fetch, namespace, model))
-        return removed
+        return upkeep.compact(self._database, dry_run=dry_run)
 
+    def check(self) -> list[tuple[str, str]]:
+        """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
 
-def folder_name(namespace: str, model: str, dimensions: int) -> str:
-    """Return the name of the sidecar's folder; models with different ids never share one."""
-    token = hashlib.blake2b(f"{model}\x1f{dimensions}".encode(), digest_size=8).hexdigest()
-    return f"{namespace}-{token}"
+        A sidecar that is behind or not there is no problem: searches read the rest from the database.
+        """
+        return upkeep.check(self._database)
 
+    def rebuild(self) -> int:
+        """Write all sidecars anew, drop those that nothing needs; return the rows written.
 
-def _records_in(path: Path) -> int:
-    try:
-        return (path / "records").stat().st_size // 24
-    except OSError:
-        return 0
+        Raises StorageError where the home cannot be written.
+        """
+        return upkeep.rebuild(self._database)

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from ragmem.backends.lightrag.names import SEPARATOR
 from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
 from ragmem.backends.lightrag.tokens import PieceTokenizer
 from ragmem.errors import BackendError
+from ragmem.ports import Models
 
 _UNBOUNDED = 100_000_000
 
@@ -89,6 +91,135 @@ class Instance:
         return self.rag.chunks_vdb, self.rag.entities_vdb, self.rag.relationships_vdb
 
 
+@dataclass(frozen=True, slots=True)
+class Storages:
+    """The names under which LightRAG knows four storages."""
+
+    kv: str
+    vector: str
+    graph: str
+    doc_status: str
+
+
+OURS = Storages(registration.KV, registration.VECTOR, registration.GRAPH, registration.DOC_STATUS)
+"""Those on the shared SQLite database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How LightRAG gets its vectors; `name` is part of the table's name in some storages."""
+
+    name: str
+    dimensions: int
+    embed: Callable[..., Coroutine[Any, Any, "NDArray[np.float32]"]]
+
+
+def construct(
+    folder: Path,
+    *,
+    working_dir: str,
+    workspace: str,
+    storages: Storages,
+    embedding: Embedding,
+    models: Models,
+    options: Mapping[str, object],
+) -> Any:
+    """Return a LightRAG object whose storages are not open yet; imports LightRAG, in `folder`."""
+    lightrag = registration.import_lightrag(folder)
+    from lightrag.utils import EmbeddingFunc, Tokenizer
+
+    # A plain function and no method: LightRAG deep-copies its configuration, and a copied method copies the
+    # object that it belongs to.
+    async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
+        if '{"Description":' in prompt:
+            return newest(prompt)
+        model = models.language_model
+        if model is None:
+            raise BackendError(
+                "this needs a language model and none is configured",
+                hint="set [models] language in config.toml",
+            )
+        return model.complete(prompt, system=system_prompt or "")
+
+    with _bare_environment():
+        return lightrag.LightRAG(
+            working_dir=working_dir,
+            workspace=workspace,
+            kv_storage=storages.kv,
+            vector_storage=storages.vector,
+            graph_storage=storages.graph,
+            doc_status_storage=storages.doc_status,
+            tokenizer=Tokenizer("ragmem-pieces", PieceTokenizer()),
+            embedding_func=EmbeddingFunc(
+                embedding_dim=embedding.dimensions,
+                func=embedding.embed,
+                model_name=embedding.name,
+                supports_asymmetric=True,
+            ),
+            llm_model_func=complete,
+            llm_model_name="ragmem",
+            **_settings(options),
+        )
+
+
+def start(rag: Any) -> Instance:
+    """Open the storages of a LightRAG object."""
+    run(rag.initialize_storages)
+    config = rag._build_global_config()  # noqa: SLF001 - what its own callers hand to the merge
+
+    # The merge calls the rule directly and not through the queue of workers that LightRAG puts around it.
+    async def summarise(prompt: str, **_: Any) -> str:
+        return newest(prompt)
+
+    config["role_llm_funcs"] = {**config["role_llm_funcs"], "extract": summarise}
+    return Instance(rag=rag, config=config)
+
+
+def _settings(options: Mapping[str, object]) -> dict[str, Any]:
+    """Return every setting whose default LightRAG would take from the environment."""
+    settings: dict[str, Any] = {
+        "top_k": 40,
+        "chunk_top_k": 20,
+        "max_entity_tokens": 6000,
+        "max_relation_tokens": 8000,
+        "max_total_tokens": 30000,
+        "related_chunk_number": 5,
+        "kg_chunk_pick_method": "WEIGHT",
+        "entity_extract_max_gleaning": 0,
+        "entity_extraction_use_json": True,
+        "embedding_batch_num": 64,
+        "embedding_func_max_async": 1,
+        "default_embedding_timeout": 600,
+        "llm_model_max_async": 2,
+        "default_llm_timeout": 600,
+        "max_parallel_insert": 1,
+        "max_graph_nodes": 1000,
+        "cosine_better_than_threshold": 0.2,
+        "enable_llm_cache": False,
+        "enable_llm_cache_for_entity_extract": True,
+        "chunk_token_size": 1200,
+        "chunk_overlap_token_size": 100,
+        "force_llm_summary_on_merge": MAX_DESCRIPTIONS + 1,
+        # Length alone never asks for a summary: descriptions are bounded by their number.
+        "summary_max_tokens": _UNBOUNDED,
+        "summary_context_size": _UNBOUNDED,
+        "max_source_ids_per_entity": MAX_SOURCES,
+        "max_source_ids_per_relation": MAX_SOURCES,
+        # New memories win; KEEP, the default, would refuse them.
+        "source_ids_limit_method": "FIFO",
+        "max_file_paths": MAX_SOURCES,
+        "user_prompt_prefix": "",
+        "max_pending_documents": 0,
+    }
+    unknown = sorted(set(options) - set(settings))
+    if unknown:
+        raise BackendError(
+            f'the lightrag store has no option "{unknown[0]}"',
+            hint=f"options: {', '.join(sorted(settings))}",
+        )
+    return {**settings, **options}
+
+
 class Engine:
     """LightRAG for each workspace of a home, built on first use."""
 
@@ -106,99 +237,22 @@ class Engine:
             return found
 
     def _open(self, workspace: str) -> Instance:
-        lightrag = registration.import_lightrag(self._home.database.home)
-        from lightrag.utils import EmbeddingFunc, Tokenizer
-
-        # Plain functions and no methods: LightRAG deep-copies its configuration, and a copied method copies
-        # the object that it belongs to.
-        home = self._home
+        models = self._home.models
 
         async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
-            return home.models.embedder.embed(list(texts), role="query" if context == "query" else "document")
+            return models.embedder.embed(list(texts), role="query" if context == "query" else "document")
 
-        async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
-            if '{"Description":' in prompt:
-                return newest(prompt)
-            model = home.models.language_model
-            if model is None:
-                raise BackendError(
-                    "this needs a language model and none is configured",
-                    hint="set [models] language in config.toml",
-                )
-            return model.complete(prompt, system=system_prompt or "")
-
-        with _bare_environment():
-            rag = lightrag.LightRAG(
-                working_dir=working_dir(home.database.home),
+        return start(
+            construct(
+                self._home.database.home,
+                working_dir=working_dir(self._home.database.home),
                 workspace=workspace,
-                kv_storage=registration.KV,
-                vector_storage=registration.VECTOR,
-                graph_storage=registration.GRAPH,
-                doc_status_storage=registration.DOC_STATUS,
-                tokenizer=Tokenizer("ragmem-pieces", PieceTokenizer()),
-                embedding_func=EmbeddingFunc(
-                    embedding_dim=home.models.embedder.dimensions,
-                    func=embed,
-                    model_name=home.models.embedder.model_id,
-                    supports_asymmetric=True,
-                ),
-                llm_model_func=complete,
-                llm_model_name="ragmem",
-                **self._settings(),
+                storages=OURS,
+                embedding=Embedding(models.embedder.model_id, models.embedder.dimensions, embed),
+                models=models,
+                options=self._options,
             )
-        run(rag.initialize_storages)
-        config = rag._build_global_config()  # noqa: SLF001 - what its own callers hand to the merge
-
-        # The merge calls the rule directly and not through the queue of workers that LightRAG puts around it.
-        async def summarise(prompt: str, **_: Any) -> str:
-            return newest(prompt)
-
-        config["role_llm_funcs"] = {**config["role_llm_funcs"], "extract": summarise}
-        return Instance(rag=rag, config=config)
-
-    def _settings(self) -> dict[str, Any]:
-        """Return every setting whose default LightRAG would take from the environment."""
-        settings: dict[str, Any] = {
-            "top_k": 40,
-            "chunk_top_k": 20,
-            "max_entity_tokens": 6000,
-            "max_relation_tokens": 8000,
-            "max_total_tokens": 30000,
-            "related_chunk_number": 5,
-            "kg_chunk_pick_method": "WEIGHT",
-            "entity_extract_max_gleaning": 0,
-            "entity_extraction_use_json": True,
-            "embedding_batch_num": 64,
-            "embedding_func_max_async": 1,
-            "default_embedding_timeout": 600,
-            "llm_model_max_async": 2,
-            "default_llm_timeout": 600,
-            "max_parallel_insert": 1,
-            "max_graph_nodes": 1000,
-            "cosine_better_than_threshold": 0.2,
-            "enable_llm_cache": False,
-            "enable_llm_cache_for_entity_extract": True,
-            "chunk_token_size": 1200,
-            "chunk_overlap_token_size": 100,
-            "force_llm_summary_on_merge": MAX_DESCRIPTIONS + 1,
-            # Length alone never asks for a summary: descriptions are bounded by their number.
-            "summary_max_tokens": _UNBOUNDED,
-            "summary_context_size": _UNBOUNDED,
-            "max_source_ids_per_entity": MAX_SOURCES,
-            "max_source_ids_per_relation": MAX_SOURCES,
-            # New memories win; KEEP, the default, would refuse them.
-            "source_ids_limit_method": "FIFO",
-            "max_file_paths": MAX_SOURCES,
-            "user_prompt_prefix": "",
-            "max_pending_documents": 0,
-        }
-        unknown = sorted(set(self._options) - set(settings))
-        if unknown:
-            raise BackendError(
-                f'the lightrag store has no option "{unknown[0]}"',
-                hint=f"options: {', '.join(sorted(settings))}",
-            )
-        return {**settings, **self._options}
+        )
 
     def discard_pending(self) -> None:
         """Forget what the storages have buffered, after a transaction was rolled back."""

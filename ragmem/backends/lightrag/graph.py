@@ -10,6 +10,7 @@ from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNod
 
 from ragmem.backends.lightrag import walk
 from ragmem.backends.lightrag.home import home_of
+from ragmem.backends.lightrag.walk import ordered
 from ragmem.catalog.batches import batches, marks
 
 _UPSERT_NODE = (
@@ -21,11 +22,6 @@ _UPSERT_EDGE = (
     " ON CONFLICT (workspace, source, target) DO UPDATE SET"
     " weight = excluded.weight, data = json_patch(data, excluded.data)"
 )
-
-
-def ordered(one: str, other: str) -> tuple[str, str]:
-    """Return the two ends of an edge as they are stored: edges have no direction."""
-    return (one, other) if one <= other else (other, one)
 
 
 @final

@@ -1,12 +1,11 @@
 """One put through LightRAG's storages and merge, and its own retrieval: all that needs LightRAG itself."""
 
-import asyncio
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from ragmem.backends.lightrag import names, records
+from ragmem.backends.lightrag import merging, names, records
 from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.home import Home, VectorKey
 from ragmem.backends.lightrag.segments import restore
@@ -87,12 +86,12 @@ def insert(
     try:
         for project, group in by_project.items():
             instance = engine.instance(project)
-            run(lambda instance=instance, group=group: _insert(instance, group))  # type: ignore[misc]
+            run(lambda instance=instance, group=group: _insert(instance, home.database, group))  # type: ignore[misc]
     finally:
         home.prepared = {}
 
 
-async def _insert(instance: Instance, group: Sequence[tuple[Record, str]]) -> None:
+async def _insert(instance: Instance, database: SQLiteDatabase, group: Sequence[tuple[Record, str]]) -> None:
     rag = instance.rag
     now = datetime.now(UTC).isoformat()
     full_docs: dict[str, _Fields] = {}
@@ -155,30 +154,10 @@ async def _insert(instance: Instance, group: Sequence[tuple[Record, str]]) -> No
     await rag.full_relations.upsert(relations)
     await rag.chunks_vdb.upsert(searchable)
     if any(nodes or edges for nodes, edges in merges):
-        await _merge(instance, merges)
+        await merging.merge(instance, database, merges)
     for index in instance.indexes():
         await index.index_done_callback()
     await rag.doc_status.upsert(status)
-
-
-async def _merge(instance: Instance, merges: list[tuple[records.Nodes, records.Edges]]) -> None:
-    from lightrag.operate import merge_nodes_and_edges
-
-    rag = instance.rag
-    await merge_nodes_and_edges(
-        chunk_results=merges,
-        knowledge_graph_inst=rag.chunk_entity_relation_graph,
-        entity_vdb=rag.entities_vdb,
-        relationships_vdb=rag.relationships_vdb,
-        global_config=instance.config,
-        # Its progress reports go nowhere, and no cancellation comes from there.
-        pipeline_status={},
-        pipeline_status_lock=asyncio.Lock(),
-        # No cache: a cached summary would keep the words of a memory that is deleted later.
-        llm_response_cache=None,
-        entity_chunks_storage=rag.entity_chunks,
-        relation_chunks_storage=rag.relation_chunks,
-    )
 
 
 def native_query(

@@ -43,7 +43,10 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         found: dict[str, dict[str, Any]] = {}
         with self._database.read() as connection:
             if self._tracks_sources:
-                return [sources.tracking_row(connection, self.workspace, self.namespace, key) for key in ids]
+                chunks = sources.newest_chunks_of(
+                    connection, self.workspace, self.namespace, ids, sources.WINDOW
+                )
+                return [sources.tracking_row(key, chunks[key]) if key in chunks else None for key in ids]
             for part in batches(ids):
                 for key, data, created, updated in connection.execute(
                     f"SELECT id, data, created, updated FROM store_kv"
@@ -59,10 +62,9 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         """Return the keys that are not stored."""
         missing = set(keys)
         with self._database.read() as connection:
+            if self._tracks_sources:
+                return missing - sources.known_keys(connection, self.workspace, self.namespace, keys)
             for part in batches(keys):
-                if self._tracks_sources:
-                    missing -= sources.known_keys(connection, self.workspace, self.namespace, part)
-                    continue
                 missing.difference_update(
                     key
                     for (key,) in connection.execute(
@@ -75,9 +77,13 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
 
     async def upsert(self, data: dict[str, dict[str, Any]]) -> None:
         """Write the rows; LightRAG expects the time stamps to be set in what it passed."""
+        if self._tracks_sources:
+            self._replace_sources(data)
+            return
         now = int(time.time())
         rows = []
-        for key, row in data.items():
+        # In order of the keys, so that neighbouring rows of the index are written together.
+        for key, row in sorted(data.items()):
             if self.namespace == TEXT_CHUNKS:
                 row.setdefault("llm_cache_list", [])
             row["_id"] = key
@@ -86,17 +92,19 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
             stored = {name: value for name, value in row.items() if name not in _STAMPS}
             rows.append((self.workspace, self.namespace, key, orjson.dumps(stored).decode(), now, now))
         with self._database.write() as connection:
-            if self._tracks_sources:
-                for key, row in data.items():
-                    sources.replace_tracking_row(
-                        connection, self.workspace, self.namespace, key, row.get("chunk_ids") or []
-                    )
-                return
             connection.executemany(
                 "INSERT INTO store_kv VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, namespace, id)"
                 " DO UPDATE SET data = excluded.data, updated = excluded.updated",
                 rows,
             )
+
+    def _replace_sources(self, data: dict[str, dict[str, Any]]) -> None:
+        with self._database.write() as connection:
+            before = sources.newest_chunks_of(
+                connection, self.workspace, self.namespace, data, sources.WINDOW
+            )
+            changes = [(key, before.get(key, []), row.get("chunk_ids") or []) for key, row in data.items()]
+            sources.replace(connection, self.workspace, self.namespace, changes)
 
     async def delete(self, ids: list[str]) -> None:
         """Remove the rows; unknown ids are ignored."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -33,7 +34,12 @@ def fingerprint(record: Record, model: str) -> str:
     return digest("record", *parts)
 
 
-def _entity_rows(extraction: Extraction) -> list[_Fields]:
+# A put asks for the rows of an extraction some eight times: for its fingerprint, its vectors, its merge.
+_remembered = lru_cache(maxsize=256)
+
+
+@_remembered
+def _entity_rows(extraction: Extraction) -> tuple[_Fields, ...]:
     rows = []
     for entity in extraction.entities:
         name = names.clean_name(entity.name)
@@ -45,10 +51,11 @@ def _entity_rows(extraction: Extraction) -> list[_Fields]:
                     "description": _clean(entity.description) or name,
                 }
             )
-    return rows
+    return tuple(rows)
 
 
-def _relation_rows(extraction: Extraction) -> list[_Fields]:
+@_remembered
+def _relation_rows(extraction: Extraction) -> tuple[_Fields, ...]:
     rows = []
     for relation in extraction.relations:
         source, target = names.clean_name(relation.source), names.clean_name(relation.target)
@@ -62,7 +69,7 @@ def _relation_rows(extraction: Extraction) -> list[_Fields]:
                     "weight": relation.weight,
                 }
             )
-    return rows
+    return tuple(rows)
 
 
 def _clean(text: str) -> str:
@@ -70,6 +77,7 @@ def _clean(text: str) -> str:
     return text.replace(names.SEPARATOR, " ").strip()
 
 
+@_remembered
 def cached_extraction(extraction: Extraction) -> str:
     """Return the JSON from which a deletion rebuilds what other documents said; LightRAG reads it as well."""
     return orjson.dumps(
@@ -154,6 +162,8 @@ def vector_texts(records: Iterable[Record]) -> dict[tuple[str, str, str], str]:
                 )
             for row in _relation_rows(extraction):
                 source, target = row["source"], row["target"]
+                for name in (source, target):
+                    texts.setdefault((space, names.ENTITIES, names.entity_id(name)), names.entity_text(name))
                 texts.setdefault(
                     (space, names.RELATIONSHIPS, names.relation_id(source, target)),
                     names.relation_text(source, target, row["keywords"]),

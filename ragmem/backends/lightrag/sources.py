@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orjson
+
 from ragmem.catalog.batches import batches, marks
 
 ENTITY_CHUNKS = "entity_chunks"
@@ -39,44 +41,60 @@ def newest_chunks(
     return [chunk for (chunk,) in reversed(rows)]
 
 
-def tracking_row(
-    connection: sqlite3.Connection, workspace: str, namespace: str, key: str
-) -> dict[str, Any] | None:
-    """Return LightRAG's row {chunk_ids, count}, or None where the key is unknown."""
-    chunks = newest_chunks(connection, workspace, namespace, key, WINDOW)
-    if not chunks:
-        return None
+def newest_chunks_of(
+    connection: sqlite3.Connection, workspace: str, namespace: str, keys: Iterable[str], limit: int
+) -> dict[str, list[str]]:
+    """Return the newest chunk ids of those entities or relations that have any, oldest first."""
+    found: dict[str, list[str]] = {}
+    for key, chunk in connection.execute(
+        # One search of the index for each key, which reads `limit` rows however many there are.
+        "SELECT wanted.value, source.chunk_id FROM json_each(?1) AS wanted CROSS JOIN store_sources AS source"
+        " WHERE source.seq IN (SELECT seq FROM store_sources WHERE workspace = ?2 AND namespace = ?3"
+        " AND key = wanted.value ORDER BY seq DESC LIMIT ?4) ORDER BY source.seq",
+        (orjson.dumps(list(keys)).decode(), workspace, namespace, limit),
+    ):
+        found.setdefault(key, []).append(chunk)
+    return found
+
+
+def tracking_row(key: str, chunks: Iterable[str]) -> dict[str, Any]:
+    """Return LightRAG's row {chunk_ids, count} of a key."""
     known = [chunk for chunk in chunks if chunk != _NONE]
     return {"chunk_ids": known, "count": len(known), "_id": key, "create_time": 0, "update_time": 0}
 
 
-def replace_tracking_row(
-    connection: sqlite3.Connection, workspace: str, namespace: str, key: str, chunk_ids: Sequence[str]
+def replace(
+    connection: sqlite3.Connection,
+    workspace: str,
+    namespace: str,
+    changes: Iterable[tuple[str, Sequence[str], Sequence[str]]],
 ) -> None:
-    """Make the visible part of the list equal to `chunk_ids`; what is older than the window stays."""
-    before = newest_chunks(connection, workspace, namespace, key, WINDOW)
-    after = [chunk for chunk in chunk_ids if chunk] or [_NONE]
-    wanted, had = set(after), set(before)
+    """Make the visible part of the lists what it is to be; what is older than the window stays.
+
+    A change is (key, visible part as it is, as it is to be).
+    """
+    removed: list[tuple[str, str, str, str]] = []
+    added: list[tuple[str, str, str, str]] = []
+    for key, before, wanted in changes:
+        after = [chunk for chunk in wanted if chunk] or [_NONE]
+        kept, had = set(after), set(before)
+        removed += [(workspace, namespace, key, chunk) for chunk in before if chunk not in kept]
+        added += [(workspace, namespace, key, chunk) for chunk in after if chunk not in had]
     connection.executemany(
         "DELETE FROM store_sources WHERE workspace = ? AND namespace = ? AND key = ? AND chunk_id = ?",
-        [(workspace, namespace, key, chunk) for chunk in before if chunk not in wanted],
+        removed,
     )
     connection.executemany(
         "INSERT OR IGNORE INTO store_sources (workspace, namespace, key, chunk_id) VALUES (?, ?, ?, ?)",
-        [(workspace, namespace, key, chunk) for chunk in after if chunk not in had],
+        added,
     )
 
 
 def known_keys(
-    connection: sqlite3.Connection, workspace: str, namespace: str, keys: Sequence[str]
+    connection: sqlite3.Connection, workspace: str, namespace: str, keys: Iterable[str]
 ) -> set[str]:
-    """Return those of the keys (at most a batch) that have a row."""
-    rows = connection.execute(
-        "SELECT DISTINCT key FROM store_sources"
-        f" WHERE workspace = ? AND namespace = ? AND key IN ({marks(keys)})",
-        (workspace, namespace, *keys),
-    )
-    return {key for (key,) in rows}
+    """Return those of the keys that have a row."""
+    return set(newest_chunks_of(connection, workspace, namespace, keys, 1))
 
 
 def keys_of_chunks(

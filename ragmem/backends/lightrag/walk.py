@@ -12,6 +12,11 @@ ALL = "*"
 """The label that stands for the most connected entities."""
 
 
+def ordered(one: str, other: str) -> tuple[str, str]:
+    """Return the two ends of an edge as they are stored: edges have no direction."""
+    return (one, other) if one <= other else (other, one)
+
+
 def nodes(
     connection: sqlite3.Connection, workspace: str, names: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, Any], int]]:

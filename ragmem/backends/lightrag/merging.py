@@ -1,0 +1,167 @@
+"""LightRAG's merge, on a part of the graph that is read before it starts and written when it ends."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from ragmem.backends.lightrag import names, sources, walk
+from ragmem.backends.lightrag.engine import Instance
+from ragmem.backends.lightrag.records import Edges, Nodes
+from ragmem.backends.lightrag.walk import ordered
+from ragmem.catalog.sqlite import SQLiteDatabase
+
+_Fields = dict[str, Any]
+
+# The merge asks for one entity or relation at a time: some thirty statements for each memory. What it will ask
+# for is known beforehand, and nobody else writes meanwhile, because it runs in the write transaction.
+
+
+class _Graph:
+    """The part of a graph storage that the merge calls, on nodes and edges in memory."""
+
+    def __init__(self, database: SQLiteDatabase, workspace: str) -> None:
+        self._database = database
+        self._workspace = workspace
+        self._nodes: dict[str, _Fields | None] = {}
+        self._edges: dict[tuple[str, str], _Fields | None] = {}
+        self._changed_nodes: set[str] = set()
+        self._changed_edges: set[tuple[str, str]] = set()
+
+    def load(self, nodes: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
+        """Read these nodes and edges (in stored order); those that are absent become None."""
+        wanted, edges = sorted(set(nodes)), sorted(set(pairs))
+        self._nodes.update(dict.fromkeys(wanted))
+        self._edges.update(dict.fromkeys(edges))
+        with self._database.read() as connection:
+            self._nodes.update(
+                (name, data) for name, data, _ in walk.nodes(connection, self._workspace, wanted)
+            )
+            self._edges.update(walk.edges(connection, self._workspace, edges))
+
+    async def get_node(self, node_id: str) -> _Fields | None:
+        """Return the attributes of the node, or None."""
+        if node_id not in self._nodes:
+            self.load([node_id], ())
+        return self._nodes[node_id]
+
+    async def has_edge(self, source_node_id: str, target_node_id: str) -> bool:
+        """Tell whether the edge exists, in either direction."""
+        return await self.get_edge(source_node_id, target_node_id) is not None
+
+    async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:
+        """Return the attributes of the edge, or None."""
+        pair = ordered(source_node_id, target_node_id)
+        if pair not in self._edges:
+            self.load((), [pair])
+        return self._edges[pair]
+
+    async def upsert_node(self, node_id: str, node_data: _Fields) -> None:
+        """Write a node; attributes that are not given keep their value."""
+        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **node_data}
+        self._changed_nodes.add(node_id)
+
+    async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
+        """Write an edge; attributes that are not given keep their value."""
+        pair = ordered(source_node_id, target_node_id)
+        self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
+        self._changed_edges.add(pair)
+
+    def changed_nodes(self) -> list[tuple[str, _Fields]]:
+        """Return the nodes that were written, with all their attributes."""
+        # In order of the keys, so that neighbouring rows of the indexes are written together.
+        return [(name, self._nodes[name] or {}) for name in sorted(self._changed_nodes)]
+
+    def changed_edges(self) -> list[tuple[str, str, _Fields]]:
+        """Return the edges that were written, with all their attributes."""
+        return [(*pair, self._edges[pair] or {}) for pair in sorted(self._changed_edges)]
+
+
+class _Tracking:
+    """The part of a key-value storage that the merge calls, on tracking rows in memory."""
+
+    def __init__(self, database: SQLiteDatabase, workspace: str, namespace: str) -> None:
+        self._database = database
+        self._workspace = workspace
+        self._namespace = namespace
+        self._before: dict[str, list[str]] = {}
+        self._after: dict[str, list[str]] = {}
+
+    def load(self, keys: Iterable[str]) -> None:
+        """Read the newest sources of these entities or relations."""
+        wanted = sorted(set(keys))
+        self._before.update({key: [] for key in wanted})
+        with self._database.read() as connection:
+            self._before.update(
+                sources.newest_chunks_of(connection, self._workspace, self._namespace, wanted, sources.WINDOW)
+            )
+
+    async def get_by_id(self, key: str) -> _Fields | None:
+        """Return LightRAG's row {chunk_ids, count}, or None where the key is unknown."""
+        if key not in self._before:
+            self.load([key])
+        chunks = self._after.get(key, self._before[key])
+        return sources.tracking_row(key, chunks) if chunks else None
+
+    async def upsert(self, data: dict[str, _Fields]) -> None:
+        """Set the sources of the keys; what is older than those that were read stays."""
+        for key, row in data.items():
+            if key not in self._before:
+                self.load([key])
+            self._after[key] = row["chunk_ids"]
+
+    def flush(self) -> None:
+        """Write what was changed."""
+        changes = [(key, self._before[key], self._after[key]) for key in sorted(self._after)]
+        with self._database.write() as connection:
+            sources.replace(connection, self._workspace, self._namespace, changes)
+
+
+async def merge(instance: Instance, database: SQLiteDatabase, merges: Sequence[tuple[Nodes, Edges]]) -> None:
+    """Merge the nodes and edges of chunks into the graph, within the caller's transaction."""
+    from lightrag.operate import merge_nodes_and_edges
+
+    rag = instance.rag
+    pairs = {ordered(*pair) for _, edges in merges for pair in edges}
+    mentioned = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
+    graph = _Graph(database, rag.workspace)
+    graph.load(mentioned, pairs)
+    entity_chunks = _Tracking(database, rag.workspace, sources.ENTITY_CHUNKS)
+    entity_chunks.load(mentioned)
+    relation_chunks = _Tracking(database, rag.workspace, sources.RELATION_CHUNKS)
+    relation_chunks.load(names.relation_key(*pair) for pair in pairs)
+    await merge_nodes_and_edges(
+        chunk_results=list(merges),
+        knowledge_graph_inst=graph,
+        # Their rows follow below: the merge sets a timer around each call of these.
+        entity_vdb=None,
+        relationships_vdb=None,
+        global_config=instance.config,
+        # Its progress reports go nowhere, and no cancellation comes from there.
+        pipeline_status={},
+        pipeline_status_lock=nullcontext(),
+        # No cache: a cached summary would keep the words of a memory that is deleted later.
+        llm_response_cache=None,
+        entity_chunks_storage=entity_chunks,
+        relation_chunks_storage=relation_chunks,
+    )
+    nodes, edges = graph.changed_nodes(), graph.changed_edges()
+    await rag.chunk_entity_relation_graph.upsert_nodes_batch(nodes)
+    await rag.chunk_entity_relation_graph.upsert_edges_batch(edges)
+    await rag.entities_vdb.upsert(
+        {
+            names.entity_id(name): {"entity_name": name, "content": f"{name}\n{data['description']}"}
+            for name, data in nodes
+        }
+    )
+    await rag.relationships_vdb.upsert(
+        {
+            names.relation_id(source, target): {
+                "src_id": source,
+                "tgt_id": target,
+                "content": f"{data['keywords']}\t{source}\n{target}\n{data['description']}",
+            }
+            for source, target, data in edges
+        }
+    )
+    entity_chunks.flush()
+    relation_chunks.flush()

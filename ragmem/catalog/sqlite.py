@@ -1,19 +1,19 @@
 """One SQLite file in WAL mode, shared by the catalog and the LightRAG storages, with one writer at a time.
 
-Readers never wait: each thread has its own connection and sees a consistent snapshot. Writers queue on a
-file lock before BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve for seconds).
+Readers never wait: each thread has its own connection and sees a consistent snapshot. Writers queue before
+BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve for seconds).
 """
 
-import fcntl
 import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ragmem.catalog.database import Dialect
+from ragmem.catalog.queue import turn
 from ragmem.errors import RagmemError, StorageError, StoreBusyError, StoreDamagedError
 
 DATABASE_NAME = "memory.db"
@@ -72,8 +72,6 @@ class SQLiteDatabase:
         self._local = threading.local()
         self._all: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
-        # One writer per process first, so that two threads never fight over the file lock.
-        self._writer = threading.RLock()
         self.read_only = False
         self._obstacle = "the home is read-only"
 
@@ -146,7 +144,7 @@ class SQLiteDatabase:
         """Switch a new file to WAL; SQLite does not wait for its turn there, so the openers queue."""
         if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
             return
-        with self._queue():
+        with self._turn():
             deadline = time.monotonic() + self.busy_timeout
             while True:
                 try:
@@ -211,7 +209,7 @@ class SQLiteDatabase:
                 f'cannot write "{self.path}": {self._obstacle}',
                 hint="check free space and permissions, or set RAGMEM_HOME to another folder",
             )
-        with self._writer, self._queue():
+        with self._turn():
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 self._local.writing = True
@@ -229,34 +227,8 @@ class SQLiteDatabase:
             finally:
                 self._local.writing = False
 
-    @contextmanager
-    def _queue(self) -> Iterator[None]:
-        try:
-            descriptor = os.open(self.home / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise StorageError(
-                f'cannot write in "{self.home}": {error.strerror}',
-                hint="check free space and permissions, or set RAGMEM_HOME to another folder",
-            ) from error
-        try:
-            deadline = time.monotonic() + self.busy_timeout
-            pause = 0.001
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise StoreBusyError(
-                            f"another process has been writing for {self.busy_timeout:g} s",
-                            hint="try again in a moment",
-                        ) from None
-                    time.sleep(pause)
-                    pause = min(pause * 2, 0.02)
-            yield
-        finally:
-            # Closing the descriptor releases the lock; a killed process releases it the same way.
-            os.close(descriptor)
+    def _turn(self) -> AbstractContextManager[None]:
+        return turn(self.home / LOCK_NAME, timeout=self.busy_timeout)
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""

@@ -191,3 +191,15 @@ def test_a_search_in_damaged_files_gives_only_rows_of_the_database(database, fol
         for hit in hits:
             stored = segments.restore(*segments.quantise(VECTORS[int(hit.id)]))
             assert hit.score == pytest.approx(float(stored @ VECTORS[number]), abs=1e-5)
+
+
+def test_the_newest_rows_of_a_namespace_are_found_without_reading_those_of_others(database):
+    statements = []
+    database.connection().set_trace_callback(statements.append)
+    VectorIndex(database).search("chunks", MODEL, VECTORS[0], limit=1)
+    database.connection().set_trace_callback(None)
+    reads = [one for one in statements if "seq >" in one or "seq <=" in one]
+    assert len(reads) == 2
+    for statement in reads:
+        [(*_, plan)] = database.connection().execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+        assert "(namespace=? AND model=? AND rowid" in plan

@@ -363,8 +363,8 @@ HOT_STATEMENTS = (
     "SELECT id FROM store_vectors WHERE workspace = ? AND namespace = ? AND id IN (?) AND +model = ?",
     "SELECT id FROM store_vectors WHERE seq IN (?, ?)",
     """
-    SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED
-    WHERE seq > ? AND namespace = ? AND model = ? ORDER BY seq LIMIT ?
+    SELECT seq, workspace, scale, vector FROM store_vectors
+    WHERE seq > ? AND namespace = ? AND model = ? AND length(vector) = ? ORDER BY seq LIMIT ?
     """,
     "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1 OFFSET ?",
     "DELETE FROM store_vectors WHERE workspace = ? AND namespace = 'chunks' AND subject IN (?)",

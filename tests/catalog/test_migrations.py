@@ -31,6 +31,7 @@ RELEASED = {
     ("catalog", 1): "6ca34148ac4c5ed0dd14b7393235841c",
     ("catalog", 2): "9a908b9f5aefd7d27de40450d100e472",
     ("store", 1): "ade557b679f4adaaa558839752113711",
+    ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
 }
 """A step that was released is never edited: homes have its checksum, and would be refused."""
 

@@ -141,7 +141,22 @@ def _stamp(connection: Connection, version: int) -> None:
     connection.execute("INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(version),))
 
 
-STORE = Schema("store", (Migration(1, "tables", _TABLES),), stamped=_stamped, stamp=_stamp)
+# The rows of a namespace that follow a seq: with the workspace in between, an index could not tell them. Its
+# entries end with the seq, as those of every index do.
+_VECTORS_BY_AGE = (
+    "DROP INDEX IF EXISTS store_vectors_by_model",
+    "CREATE INDEX IF NOT EXISTS store_vectors_by_age ON store_vectors (namespace, model)",
+)
+
+STORE = Schema(
+    "store",
+    (
+        Migration(1, "tables", _TABLES),
+        Migration(2, "vectors by age", _VECTORS_BY_AGE, reads_without=True),
+    ),
+    stamped=_stamped,
+    stamp=_stamp,
+)
 """The store's tables; `storage_meta` has their version."""
 
 

@@ -36,7 +36,7 @@ def fetch(database: SQLiteDatabase, group: Group, last: int, limit: int) -> list
     """Return the rows of a group after a sequence number, in order; all of them for the limit -1."""
     with database.read() as connection:
         return connection.execute(
-            "SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED"
+            "SELECT seq, workspace, scale, vector FROM store_vectors"
             " WHERE seq > ? AND namespace = ? AND model = ? AND length(vector) = ? ORDER BY seq LIMIT ?",
             (last, group.namespace, group.model, group.dimensions, limit),
         ).fetchall()

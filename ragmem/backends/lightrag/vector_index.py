@@ -206,7 +206,7 @@ class VectorIndex:
         if len(mapped):
             with self._database.read() as connection:
                 newest = connection.execute(
-                    "SELECT seq, workspace, scale, vector FROM store_vectors NOT INDEXED"
+                    "SELECT seq, workspace, scale, vector FROM store_vectors"
                     " WHERE seq <= ? AND namespace = ? AND model = ? AND length(vector) = ?"
                     " ORDER BY seq DESC LIMIT ?",
                     (mapped.last, group.namespace, group.model, group.dimensions, _SAMPLE),

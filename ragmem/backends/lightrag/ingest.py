@@ -2,14 +2,12 @@
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from ragmem.backends.lightrag import merging, names, records
+from ragmem.backends.lightrag import documents, merging, names, records
 from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.home import Home, VectorKey
 from ragmem.backends.lightrag.segments import restore
-from ragmem.backends.lightrag.tokens import token_count
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Record
@@ -18,8 +16,6 @@ from ragmem.ports import Embedder, Mode
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_Fields = dict[str, Any]
 
 
 def embed(
@@ -93,71 +89,20 @@ def insert(
 
 async def _insert(instance: Instance, database: SQLiteDatabase, group: Sequence[tuple[Record, str]]) -> None:
     rag = instance.rag
-    now = datetime.now(UTC).isoformat()
-    full_docs: dict[str, _Fields] = {}
-    chunks: dict[str, _Fields] = {}
-    searchable: dict[str, _Fields] = {}
-    cached: dict[str, _Fields] = {}
-    entities: dict[str, _Fields] = {}
-    relations: dict[str, _Fields] = {}
-    status: dict[str, _Fields] = {}
-    merges: list[tuple[records.Nodes, records.Edges]] = []
-    for record, fingerprint in group:
-        memory = record.memory
-        path = names.file_token(memory.id)
-        full_docs[memory.id] = {"content": memory.indexed_text, "file_path": path}
-        extractions = {extraction.chunk_id: extraction for extraction in record.extractions}
-        for chunk in record.chunks:
-            keys = [names.cache_id(chunk.id)] if chunk.id in extractions else []
-            shared = {"full_doc_id": memory.id, "file_path": path}
-            chunks[chunk.id] = {
-                "tokens": token_count(chunk.text),
-                "content": chunk.text,
-                "chunk_order_index": chunk.order,
-                "llm_cache_list": keys,
-                **shared,
-            }
-            searchable[chunk.id] = {"content": chunk.searchable, **shared}
-        for chunk_id, extraction in extractions.items():
-            cached[names.cache_id(chunk_id)] = {
-                "return": records.cached_extraction(extraction),
-                "cache_type": "extract",
-                "chunk_id": chunk_id,
-                "file_path": path,
-                "original_prompt": "",
-                "queryparam": None,
-            }
-        named, pairs = records.candidates(record)
-        entities[memory.id] = {"entity_names": named, "count": len(named)}
-        relations[memory.id] = {"relation_pairs": pairs, "count": len(pairs)}
-        status[memory.id] = {
-            "status": "processed",
-            "content_summary": memory.indexed_text[:100],
-            "content_length": len(memory.indexed_text),
-            "created_at": now,
-            "updated_at": now,
-            "file_path": path,
-            "track_id": "",
-            "content_hash": fingerprint,
-            "chunks_count": len(record.chunks),
-            "chunks_list": [chunk.id for chunk in record.chunks],
-            # LightRAG's own deletion refuses a document of which it does not know how far it came.
-            "metadata": {"kg_write_state": "graph_mutation_started"},
-        }
-        merges += records.merge_input(record)
-    await rag.full_docs.upsert(full_docs)
-    await rag.text_chunks.upsert(chunks)
-    await rag.llm_response_cache.upsert(cached)
+    rows = documents.rows_of(group)
+    await rag.full_docs.upsert(rows.full_docs)
+    await rag.text_chunks.upsert(rows.chunks)
+    await rag.llm_response_cache.upsert(rows.cached)
     # The anchors of each document, written here because the merge below is one for all of them: a hub that
     # every document names is then read and written once.
-    await rag.full_entities.upsert(entities)
-    await rag.full_relations.upsert(relations)
-    await rag.chunks_vdb.upsert(searchable)
-    if any(nodes or edges for nodes, edges in merges):
-        await merging.merge(instance, database, merges)
+    await rag.full_entities.upsert(rows.entities)
+    await rag.full_relations.upsert(rows.relations)
+    await rag.chunks_vdb.upsert(rows.searchable)
+    if any(nodes or edges for nodes, edges in rows.merges):
+        await merging.merge(instance, database, rows.merges)
     for index in instance.indexes():
         await index.index_done_callback()
-    await rag.doc_status.upsert(status)
+    await rag.doc_status.upsert(rows.status)
 
 
 def native_query(

@@ -5,15 +5,14 @@ This does the same from the newest MAX_SOURCES chunks, the ones that a node or e
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
-from ragmem.backends.lightrag import names, sources, walk
+from ragmem.backends.lightrag import names, remains, sources, walk
 from ragmem.backends.lightrag.records import Found, read_extraction
-from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
+from ragmem.backends.lightrag.sources import MAX_SOURCES
 from ragmem.catalog.batches import batches, marks
 
 _Fields = dict[str, Any]
@@ -111,10 +110,6 @@ class _Removal:
         self._load(chunks)
         return chunks if with_placeholder else [chunk for chunk in chunks if chunk]
 
-    def _origin(self, chunks: list[str]) -> _Fields:
-        paths = dict.fromkeys(path for chunk in chunks if (path := self._paths[chunk]))
-        return {"source_id": names.SEPARATOR.join(chunks), "file_path": names.SEPARATOR.join(paths)}
-
     def _shrink_relation(self, key: str, removed: list[Found]) -> None:
         pair = tuple(key.split(names.SEPARATOR, 1))
         source, target = pair[0], pair[-1]
@@ -125,21 +120,19 @@ class _Removal:
             sources.delete_keys(self._connection, self._workspace, sources.RELATION_CHUNKS, [key])
             self._delete_vector(names.RELATIONSHIPS, names.relation_id(source, target))
             return
-        rows = [
-            row for chunk in chunks for row in self._extractions[chunk].relations.get((source, target), ())
-        ]
-        lost = sum(row["weight"] for found in removed for row in found.relations.get((source, target), ()))
-        weight = max(round(float(stored.get("weight", 1.0)) - lost, 6), float(len(chunks)))
-        keywords = {word.strip() for row in rows for word in row["keywords"].split(",") if word.strip()}
         stored.update(
-            weight=weight,
-            keywords=",".join(sorted(keywords)),
-            description=_newest([row["description"] for row in rows]) or f"{source} {target}",
-            **self._origin(chunks),
+            remains.relation(
+                (source, target),
+                chunks,
+                self._extractions,
+                weight=float(stored.get("weight", 1.0)),
+                removed=removed,
+            ),
+            **remains.origin(chunks, self._paths),
         )
         self._connection.execute(
             "UPDATE store_edges SET weight = ?, data = ? WHERE workspace = ? AND source = ? AND target = ?",
-            (weight, orjson.dumps(stored).decode(), self._workspace, source, target),
+            (stored["weight"], orjson.dumps(stored).decode(), self._workspace, source, target),
         )
 
     def _shrink_entity(self, name: str) -> None:
@@ -150,19 +143,7 @@ class _Removal:
         if not chunks or stored is None:
             self._remove_entity(name)
             return
-        rows = [row for chunk in chunks for row in self._extractions[chunk].entities.get(name, ())]
-        if rows:
-            stored["entity_type"] = Counter(row["type"] for row in rows).most_common(1)[0][0]
-            descriptions = [row["description"] for row in rows]
-        else:
-            descriptions = [
-                row["description"]
-                for chunk in chunks
-                for pair, relations in self._extractions[chunk].relations.items()
-                if name in pair
-                for row in relations
-            ]
-        stored.update(description=_newest(descriptions) or f"Entity {name}", **self._origin(chunks))
+        stored.update(remains.entity(name, chunks, self._extractions), **remains.origin(chunks, self._paths))
         self._connection.execute(
             "UPDATE store_nodes SET data = ? WHERE workspace = ? AND id = ?",
             (orjson.dumps(stored).decode(), self._workspace, name),
@@ -183,8 +164,3 @@ class _Removal:
             "DELETE FROM store_vectors WHERE workspace = ? AND namespace = ? AND id = ?",
             (self._workspace, namespace, key),
         )
-
-
-def _newest(descriptions: Iterable[str]) -> str:
-    """Return the newest distinct descriptions as LightRAG would have merged them."""
-    return names.SEPARATOR.join(list(dict.fromkeys(descriptions))[-MAX_DESCRIPTIONS:])

@@ -1,0 +1,63 @@
+"""What is left of a node or edge of the graph when some of the chunks that spoke of it are gone."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ragmem.backends.lightrag import names
+from ragmem.backends.lightrag.records import Found
+from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS
+
+_Fields = dict[str, Any]
+
+
+def newest(descriptions: Iterable[str]) -> str:
+    """Return the newest distinct descriptions as LightRAG would have merged them."""
+    return names.SEPARATOR.join(list(dict.fromkeys(descriptions))[-MAX_DESCRIPTIONS:])
+
+
+def origin(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
+    """Return the fields that name the chunks, oldest first, and the files that they came from."""
+    files = dict.fromkeys(path for chunk in chunks if (path := paths.get(chunk, "")))
+    return {"source_id": names.SEPARATOR.join(chunks), "file_path": names.SEPARATOR.join(files)}
+
+
+def entity(name: str, chunks: Sequence[str], extractions: Mapping[str, Found]) -> _Fields:
+    """Return type and description of an entity from the chunks that still speak of it, oldest first."""
+    rows = [row for chunk in chunks for row in extractions[chunk].entities.get(name, ())]
+    if rows:
+        kind = Counter(row["type"] for row in rows).most_common(1)[0][0]
+        return {
+            "entity_type": kind,
+            "description": newest(row["description"] for row in rows) or f"Entity {name}",
+        }
+    described = newest(
+        row["description"]
+        for chunk in chunks
+        for pair, relations in extractions[chunk].relations.items()
+        if name in pair
+        for row in relations
+    )
+    return {"description": described or f"Entity {name}"}
+
+
+def relation(
+    pair: tuple[str, str],
+    chunks: Sequence[str],
+    extractions: Mapping[str, Found],
+    *,
+    weight: float,
+    removed: Iterable[Found],
+) -> _Fields:
+    """Return weight, keywords and description of a relation (its ends in stored order).
+
+    `weight` is what it was with the removed extractions.
+    """
+    rows = [row for chunk in chunks for row in extractions[chunk].relations.get(pair, ())]
+    lost = sum(row["weight"] for found in removed for row in found.relations.get(pair, ()))
+    keywords = {word.strip() for row in rows for word in row["keywords"].split(",") if word.strip()}
+    return {
+        "weight": max(round(weight - lost, 6), float(len(chunks))),
+        "keywords": ",".join(sorted(keywords)),
+        "description": newest(row["description"] for row in rows) or " ".join(pair),
+    }

@@ -144,6 +144,18 @@ class Store(Protocol):
         """
         ...
 
+    def vector_models(self) -> Mapping[tuple[str, int], int]:
+        """Return how many vectors there are by (id of the model that made them, dimensions)."""
+        ...
+
+    def repair(self, *, whole: bool = False) -> Mapping[str, int]:
+        """Take out the memories of which a part is damaged, and write anew what is derived; return counts.
+
+        `memory_ids` lacks what was taken out, so that it can be put again; `whole` takes everything out.
+        Raises BackendError, and changes nothing, where the embedder does not answer.
+        """
+        ...
+
     def close(self) -> None:
         """Close the store; closing twice is fine."""
         ...

@@ -303,6 +303,27 @@ class StoreContract:
                 store.delete([self.REDIS.memory.id], finish=_refuse)
             assert self._picture(store) == before
 
+    def test_repairing_a_sound_store_takes_nothing_out(self, tmp_path: Path) -> None:
+        """Everything is there as before."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            before = self._picture(store)
+            assert store.repair().get("memories", 0) == 0
+            assert self._picture(store) == before
+            assert store.check() == []
+
+    def test_what_was_taken_out_whole_can_be_put_again(self, tmp_path: Path) -> None:
+        """Nothing is left in between, and all is as before in the end."""
+        with self._opened(tmp_path) as (store, _):
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            before = self._picture(store)
+            store.repair(whole=True)
+            assert set(store.statistics().values()) == {0}
+            assert store.memory_ids() == set()
+            assert store.search("redis", limit=9) == []
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            assert self._picture(store) == before
+
     def test_finish_runs_within_the_transaction(self, tmp_path: Path) -> None:
         """It runs once, also when there is nothing to put, and what it writes is kept."""
         with self._opened(tmp_path) as (store, database):

@@ -371,6 +371,24 @@ class FakeStore:
             found += [f"the vector of {key} has another length" for (key,) in wrong]
         return found
 
+    def vector_models(self) -> Mapping[tuple[str, int], int]:
+        """Return how many vectors there are by model and dimensions."""
+        return {
+            (model, length // 4): count
+            for model, length, count in self._rows(
+                "SELECT model, length(vector), count(*) FROM fake_chunks GROUP BY 1, 2"
+            )
+        }
+
+    def repair(self, *, whole: bool = False) -> Mapping[str, int]:
+        """Take out memories with a vector of another length or model, or all of them, and what is unowned."""
+        model = self._models.embedder.model_id
+        damaged = "SELECT memory_id FROM fake_chunks WHERE model <> ? OR length(vector) <> ?"
+        width = self._models.embedder.dimensions * 4
+        ids = self.memory_ids() if whole else {key for (key,) in self._rows(damaged, [model, width])}
+        self.delete(sorted(ids))
+        return {"memories": len(ids), "orphans": sum(self.sweep().values())}
+
     def close(self) -> None:
         """Do nothing: the database belongs to the caller."""
 

@@ -10,6 +10,7 @@ from ragmem.backends.lightrag import deletion, home, invariants, names, reads, s
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog import structure
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import UsageError
@@ -205,15 +206,39 @@ class LightRAGStore:
         return figures
 
     def check(self, *, deep: bool = False) -> list[str]:
-        """Return what the tables say of each other that is not so; deep: reads vectors and evidence too."""
+        """Return what tables and vector files say of each other that is not so; deep: reads vectors too."""
         if not self._readable():
             return []
+        lacking = structure.damage(self._database, schema.STORE).text
+        found = [f"the store is not whole: {lacking}"] if lacking else []
+        if lacking:
+            return found
         with self._database.read() as connection:
-            found = invariants.violations(connection)
+            found += invariants.violations(connection)
             if deep:
                 found += invariants.evidence_violations(connection)
                 found += invariants.vector_violations(connection, self._models.embedder)
-        return found
+        return found + [f"vector files of {name}: {problem}" for name, problem in self._index.check()]
+
+    def vector_models(self) -> Mapping[tuple[str, int], int]:
+        """Return how many vectors there are of each model and number of dimensions."""
+        if not self._readable():
+            return {}
+        with self._database.read() as connection:
+            return {
+                (model, dimensions): count
+                for model, dimensions, count in connection.execute(
+                    "SELECT model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2 ORDER BY 3 DESC"
+                )
+            }
+
+    def repair(self, *, whole: bool = False) -> Mapping[str, int]:
+        """Take out what is damaged (or everything), write what is derived anew; return counts by sort."""
+        from ragmem.backends.lightrag.repair import repair
+
+        figures = repair(self._database, self._index, self._models.embedder, whole=whole)
+        self._index = self._home.index = VectorIndex(self._database)
+        return figures
 
     def close(self) -> None:
         """Close LightRAG; the database belongs to the caller. Closing twice is fine."""

@@ -1,0 +1,179 @@
+"""Mending the store's tables: what does not fit is taken out whole, so that it can be put anew."""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from ragmem.backends.lightrag import names, schema, sweeping
+from ragmem.backends.lightrag.deletion import delete_memories
+from ragmem.backends.lightrag.segments import quantise
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.batches import batches
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.catalog.structure import complete
+from ragmem.ports import Embedder
+
+EMBEDDED_AT_ONCE = 256
+"""Names of entities and relations in one call of the embedder and one transaction."""
+
+
+def _lacks(namespace: str, key: str) -> str:
+    return (
+        "NOT EXISTS (SELECT 1 FROM store_kv k WHERE k.workspace = o.workspace"
+        f" AND k.namespace = '{namespace}' AND k.id = {key})"
+    )
+
+
+_END_IS_LOST = """
+  NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.source)
+  OR NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.target)
+"""
+_MENTIONED = """
+  SELECT json_extract(k.data, '$.full_doc_id') FROM store_sources o
+  JOIN store_kv k ON k.workspace = o.workspace AND k.namespace = 'text_chunks' AND k.id = o.chunk_id
+"""
+
+# Memories (by id) of which a part is missing, or that mention what does not exist.
+_DAMAGED: tuple[str, ...] = (
+    *(
+        f"SELECT o.id FROM store_documents o WHERE {_lacks(namespace, 'o.id')}"
+        for namespace in ("full_docs", "full_entities", "full_relations")
+    ),
+    (
+        "SELECT o.id FROM store_documents o, json_each(o.data, '$.chunks_list') c"
+        f" WHERE {_lacks('text_chunks', 'c.value')}"
+    ),
+    (
+        "SELECT o.id FROM store_documents o JOIN store_kv k ON k.workspace = o.workspace"
+        " AND k.namespace = 'text_chunks' AND json_extract(k.data, '$.full_doc_id') = o.id"
+        " WHERE k.id NOT IN (SELECT value FROM json_each(o.data, '$.chunks_list'))"
+    ),
+    (
+        "SELECT json_extract(o.data, '$.full_doc_id') FROM store_kv o WHERE o.namespace = 'text_chunks'"
+        " AND NOT EXISTS (SELECT 1 FROM store_vectors v WHERE v.workspace = o.workspace"
+        " AND v.namespace = 'chunks' AND v.id = o.id AND v.subject = json_extract(o.data, '$.full_doc_id'))"
+    ),
+    (
+        "SELECT json_extract(o.data, '$.full_doc_id')"
+        " FROM store_kv o, json_each(o.data, '$.llm_cache_list') c"
+        f" WHERE o.namespace = 'text_chunks' AND {_lacks('llm_response_cache', 'c.value')}"
+    ),
+    (
+        f"{_MENTIONED} WHERE o.namespace = 'entity_chunks' AND NOT EXISTS"
+        " (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.key)"
+    ),
+    (
+        f"{_MENTIONED} WHERE o.namespace = 'relation_chunks' AND NOT EXISTS"
+        " (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace"
+        f" AND e.source || '{names.SEPARATOR}' || e.target = o.key)"
+    ),
+)
+
+
+def repair(
+    database: SQLiteDatabase, index: VectorIndex, embedder: Embedder, *, whole: bool
+) -> dict[str, int]:
+    """Take out what is damaged (with `whole`, everything) and write what is derived anew; return counts.
+
+    Memories that were taken out are missing from `store_documents` afterwards. Raises BackendError before
+    anything was changed where the embedder does not answer.
+    """
+    embedder.embed(["probe"], role="document")
+    complete(database, schema.STORE)
+    with database.write() as connection:
+        if whole:
+            (taken,) = connection.execute("SELECT count(*) FROM store_documents").fetchone()
+            for table in schema.TABLES:
+                connection.execute(f"DELETE FROM {table}")
+            figures = {"memories": int(taken)}
+        else:
+            figures = _take_out(database, connection, embedder)
+    figures["vectors"] = _embed_missing(database, embedder)
+    figures["file_rows"] = index.rebuild()
+    return figures
+
+
+def _take_out(database: SQLiteDatabase, connection: sqlite3.Connection, embedder: Embedder) -> dict[str, int]:
+    unfit = connection.execute(
+        "DELETE FROM store_vectors WHERE model <> ? OR length(vector) <> ?",
+        (embedder.model_id, embedder.dimensions),
+    ).rowcount
+    connection.execute(f"DELETE FROM store_edges AS o WHERE {_END_IS_LOST}")
+    taken = delete_memories(connection, sorted(_damaged(connection)))
+    swept = sweeping.sweep(database, dry_run=False)
+    connection.execute(
+        "UPDATE store_nodes AS o SET degree = (SELECT count(*) FROM store_edges e"
+        " WHERE e.workspace = o.workspace AND o.id IN (e.source, e.target))"
+    )
+    return {"memories": taken, "unfit_vectors": unfit, "orphans": sum(swept.values())}
+
+
+def _damaged(connection: sqlite3.Connection) -> set[str]:
+    found = {str(key) for query in _DAMAGED for (key,) in connection.execute(query)}
+    chunks = set(
+        connection.execute("SELECT workspace, id FROM store_kv WHERE namespace = 'text_chunks'").fetchall()
+    )
+    for table, namespace, key in (
+        ("store_nodes", "entity_chunks", "id"),
+        ("store_edges", "relation_chunks", f"source || '{names.SEPARATOR}' || target"),
+    ):
+        for workspace, name, data in connection.execute(f"SELECT workspace, {key}, data FROM {table}"):
+            evidence = str(orjson.loads(data).get("source_id", "")).split(names.SEPARATOR)
+            if any(chunk and (workspace, chunk) not in chunks for chunk in evidence):
+                found.update(
+                    memory
+                    for (memory,) in connection.execute(
+                        f"{_MENTIONED} WHERE o.workspace = ? AND o.namespace = ? AND o.key = ?",
+                        (workspace, namespace, name),
+                    )
+                )
+    return found
+
+
+def _embed_missing(database: SQLiteDatabase, embedder: Embedder) -> int:
+    """Make the vectors that entities and relations lack; return how many. Repeating it goes on."""
+    with database.read() as connection:
+        missing = [
+            (workspace, names.ENTITIES, names.entity_id(name), name, "", names.entity_text(name))
+            for workspace, name in connection.execute(
+                "SELECT workspace, id FROM store_nodes WHERE (workspace, id) NOT IN"
+                " (SELECT workspace, subject FROM store_vectors WHERE namespace = 'entities')"
+            )
+        ] + [
+            (
+                workspace,
+                names.RELATIONSHIPS,
+                names.relation_id(source, target),
+                source,
+                target,
+                names.relation_text(source, target, str(orjson.loads(data).get("keywords", ""))),
+            )
+            for workspace, source, target, data in connection.execute(
+                "SELECT workspace, source, target, data FROM store_edges WHERE (workspace, source, target)"
+                " NOT IN (SELECT workspace, min(subject, object), max(subject, object) FROM store_vectors"
+                " WHERE namespace = 'relationships')"
+            )
+        ]
+    for part in batches(missing, EMBEDDED_AT_ONCE):
+        _store(database, embedder, part)
+    return len(missing)
+
+
+def _store(
+    database: SQLiteDatabase, embedder: Embedder, rows: Sequence[tuple[str, str, str, str, str, str]]
+) -> None:
+    vectors = embedder.embed([text for *_, text in rows], role="document")
+    now = int(time.time())
+    values: Iterable[tuple[object, ...]] = (
+        (*row[:5], embedder.model_id, *quantise(vector), now)
+        for row, vector in zip(rows, vectors, strict=True)
+    )
+    with database.write() as connection:
+        connection.executemany(
+            "INSERT OR IGNORE INTO store_vectors"
+            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )

@@ -211,7 +211,7 @@ def _queue_before(folder: str, number: int) -> tuple[int, int]:
 
 def _busy(lock: Path, timeout: float) -> StoreBusyError:
     hint = "try again in a moment"
-    holder = _holder(lock)
+    holder = holder(lock)
     if holder is not None:
         hint = f"try again in a moment; process {holder} is writing"
         if _is_stopped(holder):
@@ -219,8 +219,15 @@ def _busy(lock: Path, timeout: float) -> StoreBusyError:
     return StoreBusyError(f"another process has been writing for {timeout:g} s", hint=hint)
 
 
-def _holder(lock: Path) -> int | None:
-    """Return the process that holds a lock file, None where the system does not tell."""
+def leftovers(lock: Path) -> list[Path]:
+    """Return the tickets whose owner is dead; the next writer that has to wait removes them."""
+    folder = f"{str(lock).removesuffix('.lock')}.queue"
+    paths = [_path(folder, number) for number in _numbers(folder)]
+    return [Path(path) for path in paths if not _is_held(path) and Path(path).exists()]
+
+
+def holder(lock: Path) -> int | None:
+    """Return the process that holds a lock file, None where none does or the system does not tell."""
     try:
         inode = str(lock.stat().st_ino)
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()

@@ -1,59 +1,32 @@
-"""Full text search over the chunks: BM25 by SQLite's FTS5."""
+"""Full text search over the chunks: BM25 by SQLite's FTS5, or the same in PostgreSQL."""
 
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ragmem.catalog import postgres_text
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.terms import MAX_TERMS, WEIGHTS, LexicalHits, terms_of
 from ragmem.domain.model import Hit
 
-MAX_TERMS = 48
-"""Distinct words of a query that are searched; of a longer query the rarest count."""
 
-# title, heading, text, tags: a word in a title says more of a memory than one in its text.
-WEIGHTS = (3.0, 2.0, 1.0, 2.0)
-
-_WORD = re.compile(r"\w+")
-
-# Words that say nothing of what is sought: function words of English, as any search engine drops them.
-STOP_WORDS = frozenset(
-    (
-        "a an and are as at be been but by can could did do does for from had has have he her his how i "
-        "if in into is it its me my no not of on or our she should so than that the their them then there "
-        "these they this to us was we were what when where which who whom why will with would you your"
-    ).split()
-)
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalHits:
-    """The chunks that share words with a query, best first, and how much of the query each covers.
-
-    `coverage` is the share (0..1) of the query's idf mass whose words occur in the chunk.
-    """
-
-    hits: list[Hit]
-    coverage: dict[str, float]
-
-
-def terms_of(query: str) -> list[str]:
-    """Return the distinct words of a query that are worth searching, in their order."""
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
-    telling = [word for word in words if word not in STOP_WORDS]
-    return telling or words
-
-
-def add_text(connection: Connection, place: int, fields: tuple[str, str, str, str]) -> None:
+def add_text(
+    database: Database, connection: Connection, place: int, fields: tuple[str, str, str, str]
+) -> None:
     """Make a chunk searchable; `fields` are title, heading, text and tags."""
+    if database.dialect == "postgres":
+        postgres_text.add(connection, place, fields)
+        return
     connection.execute(
         "INSERT INTO chunks_text (rowid, title, heading, text, tags) VALUES (?,?,?,?,?)", (place, *fields)
     )
 
 
-def drop_text(connection: Connection, memory: int) -> None:
+def drop_text(database: Database, connection: Connection, memory: int) -> None:
     """Remove the text of a memory's chunks, before the chunks themselves go."""
+    if database.dialect == "postgres":
+        postgres_text.drop(connection, memory)
+        return
     connection.execute(
         "DELETE FROM chunks_text WHERE rowid IN (SELECT n FROM chunks WHERE memory = ?)", (memory,)
     )
@@ -66,6 +39,8 @@ def search(
 
     A hit's score is BM25 (positive, higher is better). No word, no hits.
     """
+    if database.dialect == "postgres":
+        return postgres_text.search(database, query, limit=limit, projects=projects)
     terms = terms_of(query)
     with database.read() as connection:
         (total,) = connection.execute("SELECT count(*) FROM chunks").fetchone()

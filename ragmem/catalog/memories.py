@@ -76,7 +76,7 @@ class Memories:
         with self._database.write() as connection:
             for memory, chunks in items:
                 (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
-                _drop_chunks(connection, [number])
+                _drop_chunks(self._database, connection, [number])
                 tags = " ".join(memory.tags)
                 for chunk in chunks:
                     (place,) = connection.execute(
@@ -84,7 +84,9 @@ class Memories:
                         " VALUES (?,?,?,?,?,?) RETURNING n",
                         (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end),
                     ).fetchone()
-                    add_text(connection, place, (memory.title, chunk.heading, chunk.text, tags))
+                    add_text(
+                        self._database, connection, place, (memory.title, chunk.heading, chunk.text, tags)
+                    )
 
     def mark(self, ids: Iterable[str], state: State) -> None:
         """Set the state of memories."""
@@ -113,7 +115,7 @@ class Memories:
                         f"SELECT n FROM memories WHERE id IN ({marks(batch)})", batch
                     )
                 ]
-                _drop_chunks(connection, numbers)
+                _drop_chunks(self._database, connection, numbers)
                 connection.executemany("DELETE FROM memories WHERE n = ?", [(number,) for number in numbers])
                 removed += len(numbers)
         return removed
@@ -261,7 +263,7 @@ class Memories:
             )
 
 
-def _drop_chunks(connection: Connection, numbers: Sequence[int]) -> None:
+def _drop_chunks(database: Database, connection: Connection, numbers: Sequence[int]) -> None:
     for number in numbers:
-        drop_text(connection, number)
+        drop_text(database, connection, number)
         connection.execute("DELETE FROM chunks WHERE memory = ?", (number,))

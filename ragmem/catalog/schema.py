@@ -1,5 +1,6 @@
 """The tables of the catalog in SQLite, as steps from version to version."""
 
+from ragmem.catalog import postgres_schema
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.migrations import Migration, Schema, settle, statements_of
 from ragmem.errors import StoreDamagedError
@@ -136,4 +137,4 @@ CATALOG = Schema(
 
 def prepare(database: Database) -> None:
     """Create the tables in a new database, bring an older one up to date; see `settle` for what it raises."""
-    settle(database, CATALOG)
+    settle(database, postgres_schema.CATALOG if database.dialect == "postgres" else CATALOG)

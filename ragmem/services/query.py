@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.fulltext import LexicalHits
 from ragmem.catalog.fulltext import search as search_text
 from ragmem.catalog.rows import Outline, chunk_from
+from ragmem.catalog.terms import LexicalHits
 from ragmem.domain.decay import DecayPolicy, earned_score, final_score, recency
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Hit, Kind, Match, State

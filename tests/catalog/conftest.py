@@ -1,4 +1,4 @@
-"""A catalog on a folder of its own, and memories to put into it."""
+"""A catalog of its own in each database, and memories to put into it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.services.judge import chunks_of, judge
@@ -16,9 +17,14 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SIZES = ChunkingSettings(max_chars=60, min_chars=10)
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    made = Catalog.at(tmp_path / "data", busy_timeout=2.0)
+@pytest.fixture(params=["sqlite", "postgres"])
+def catalog(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Catalog]:
+    """A catalog in each of the databases, which must not differ in anything a test can see."""
+    if request.param == "sqlite":
+        made = Catalog.at(tmp_path / "data", busy_timeout=2.0)
+    else:
+        url = request.getfixturevalue("postgres")
+        made = Catalog(PostgresDatabase(url, tmp_path / "data", busy_timeout=2.0))
     made.prepare()
     yield made
     made.close()

@@ -1,0 +1,147 @@
+"""Cut texts into the words that SQLite's full text index cuts them into, for databases that have no FTS5.
+
+The same as its tokenizer `porter unicode61 remove_diacritics 2`: runs of letters and digits, folded, without
+accents, with their English endings removed (M. F. Porter, "An algorithm for suffix stripping", 1980).
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_SEPARATOR = " "
+_COMBINING = range(0x300, 0x332)
+"""Accents that stand behind their letter; further ones separate words, as in SQLite."""
+
+LONGEST_STEMMED = 64
+"""Bytes; a longer word is a hash or a blob, and has no ending."""
+
+# (suffix, replacement); of each list the first suffix that fits decides, so longer ones come first.
+_STEP_2 = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
+    ("logi", "log"), ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
+    ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
+    ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
+)  # fmt: skip
+_STEP_3 = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
+    ("ness", ""),
+)  # fmt: skip
+_STEP_4 = (
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism",
+    "ate", "iti", "ous", "ive", "ize",
+)  # fmt: skip
+
+
+class _Folding(dict[int, str]):
+    """Code point -> what stands for it: a folded letter, nothing for an accent, a space between words."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = _fold(chr(code))
+        return folded
+
+
+_FOLDING = _Folding()
+
+
+def _fold(letter: str) -> str:
+    category = unicodedata.category(letter)
+    if category[0] not in "LN" and category != "Co":
+        return "" if ord(letter) in _COMBINING else _SEPARATOR
+    # Letters that fold into two, such as the German sharp s, stay as they are.
+    folded = next((form for form in (letter.casefold(), letter.lower()) if len(form) == 1), letter)
+    base = unicodedata.normalize("NFD", folded)[0]
+    return base.lower() if base.isascii() and base.isalpha() else folded
+
+
+def words_of(text: str) -> list[str]:
+    """Return the stems of the words of a text, in order."""
+    if text.isascii():
+        return [stem(word) for word in _ASCII_WORD.findall(text.lower())]
+    return [stem(word) for word in text.translate(_FOLDING).split(_SEPARATOR) if word]
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Return a folded word without its English ending: "connections" and "connected" are "connect"."""
+    if len(word) < 3 or len(word.encode()) > LONGEST_STEMMED:
+        return word
+    word = _plural(word)
+    word = _past(word)
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, _STEP_2)
+    word = _replaced(word, _STEP_3)
+    word = _bare(word)
+    return _without_e(word)
+
+
+def _shape(stem: str) -> str:
+    """Return v for each vowel and c for each consonant; a y is a vowel behind a consonant."""
+    shape = ""
+    for letter in stem:
+        vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(stem: str) -> int:
+    """Return how often a consonant follows a vowel: the syllables, as the algorithm counts them."""
+    return _shape(stem).count("vc")
+
+
+def _has_vowel(stem: str) -> bool:
+    return "v" in _shape(stem)
+
+
+def _short(stem: str) -> bool:
+    """Tell whether a stem ends like "hop": consonant, vowel, consonant other than w, x and y."""
+    return _shape(stem).endswith("cvc") and stem[-1] not in "wxy"
+
+
+def _plural(word: str) -> str:
+    for suffix, replacement in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
+        if word.endswith(suffix) and word != suffix:
+            return word.removesuffix(suffix) + replacement
+    return word
+
+
+def _past(word: str) -> str:
+    if word.endswith("eed") and word != "eed":
+        return word[:-1] if _measure(word[:-3]) else word
+    for suffix in ("ed", "ing"):
+        stem = word.removesuffix(suffix)
+        if stem != word and _has_vowel(stem):
+            if stem.endswith(("at", "bl", "iz")):
+                return stem + "e"
+            if stem[-1:] == stem[-2:-1] and stem[-1] not in "aeioulsz":
+                return stem[:-1]
+            return stem + "e" if _measure(stem) == 1 and _short(stem) else stem
+    return word
+
+
+def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+    for suffix, replacement in endings:
+        if word.endswith(suffix):
+            stem = word.removesuffix(suffix)
+            return stem + replacement if _measure(stem) else word
+    return word
+
+
+def _bare(word: str) -> str:
+    for suffix in _STEP_4:
+        if word.endswith(suffix):
+            stem = word.removesuffix(suffix)
+            kept = suffix == "ion" and not stem.endswith(("s", "t"))
+            return word if kept or _measure(stem) < 2 else stem
+    return word
+
+
+def _without_e(word: str) -> str:
+    if word.endswith("e"):
+        stem = word[:-1]
+        if _measure(stem) > 1 or (_measure(stem) == 1 and not _short(stem)):
+            word = stem
+    if word.endswith("ll") and _measure(word) > 1:
+        return word[:-1]
+    return word

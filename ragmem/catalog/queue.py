@@ -211,11 +211,11 @@ def _queue_before(folder: str, number: int) -> tuple[int, int]:
 
 def _busy(lock: Path, timeout: float) -> StoreBusyError:
     hint = "try again in a moment"
-    holder = holder(lock)
-    if holder is not None:
-        hint = f"try again in a moment; process {holder} is writing"
-        if _is_stopped(holder):
-            hint = f"process {holder} is stopped in the middle: `kill -CONT {holder}` lets it go on"
+    process = holder(lock)
+    if process is not None:
+        hint = f"try again in a moment; process {process} is writing"
+        if _is_stopped(process):
+            hint = f"process {process} is stopped in the middle: `kill -CONT {process}` lets it go on"
     return StoreBusyError(f"another process has been writing for {timeout:g} s", hint=hint)
 
 

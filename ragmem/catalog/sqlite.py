@@ -4,76 +4,49 @@ Readers never wait: each thread has its own connection and sees a consistent sna
 BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve for seconds).
 """
 
-import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ragmem.catalog.database import Dialect
 from ragmem.catalog.queue import turn
-from ragmem.errors import RagmemError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.catalog.sqlite_errors import translate
+from ragmem.catalog.sqlite_opening import LOG_LIMIT, Opened, log_of, open_file
+from ragmem.errors import StorageError
+
+__all__ = ["BUSY_TIMEOUT", "DATABASE_NAME", "LOCK_NAME", "SQLiteDatabase", "translate"]
 
 DATABASE_NAME = "memory.db"
 LOCK_NAME = "write.lock"
 BUSY_TIMEOUT = 30.0
 """Seconds that a writer waits for the lock."""
 
-_DAMAGED = ("malformed", "not a database", "corrupt", "database schema has changed", "could not decode")
-_BUSY = ("locked", "busy")
-_UNWRITABLE = ("readonly", "read-only", "full", "unable to open", "disk i/o")
+LOG_PATIENCE = 0.1
+"""Seconds that a writer waits for the readers of a long log; those that begin meanwhile do not prolong it."""
 
 
 def _active(connection: sqlite3.Connection) -> bool:
     return connection.in_transaction
 
 
-def translate(error: sqlite3.Error, path: Path) -> RagmemError:
-    """Return the RagmemError that says what a SQLite error means to a person."""
-    # What could not be decoded follows, and that is a memory's whole text.
-    problem = str(error).partition(" with text ")[0]
-    text = problem.lower()
-    if any(word in text for word in _DAMAGED):
-        return _damaged(path, problem)
-    if any(word in text for word in _BUSY):
-        return StoreBusyError(
-            f'the database "{path}" is locked by another process', hint="try again in a moment"
-        )
-    if any(word in text for word in _UNWRITABLE):
-        return StorageError(
-            f'cannot {"open" if "unable to open" in text else "write"} "{path}": {problem}',
-            hint="check free space and permissions, or set RAGMEM_HOME to another folder",
-        )
-    if isinstance(error, sqlite3.DatabaseError) and not isinstance(
-        error, sqlite3.OperationalError | sqlite3.IntegrityError | sqlite3.ProgrammingError
-    ):
-        return _damaged(path, problem)
-    return StorageError(
-        f'the database "{path}" failed: {problem}', hint="please report it, with the command that failed"
-    )
-
-
-def _damaged(path: Path, problem: str) -> StoreDamagedError:
-    return StoreDamagedError(
-        f'the database "{path}" is damaged: {problem}',
-        hint="restore a backup of the home, or move the file away and run `ragmem seed`",
-    )
-
-
 class SQLiteDatabase:
-    """The connections of one process to one home's database."""
+    """The connections of one process to one home's database.
+
+    Each transaction first looks whether the file was replaced (a backup was put back), and opens the new one.
+    """
 
     def __init__(self, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
         self.home = home
         self.path = home / DATABASE_NAME
         self.busy_timeout = busy_timeout
+        self.read_only = False
+        self._log = log_of(self.path)
+        self._log_limit = LOG_LIMIT
         self._local = threading.local()
         self._all: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
-        self.read_only = False
-        self._obstacle = "the home is read-only"
 
     @property
     def dialect(self) -> Dialect:
@@ -85,94 +58,53 @@ class SQLiteDatabase:
         """The path of the file."""
         return str(self.path)
 
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What changes when another file takes the place; what was kept of the former's content is void."""
+        return self._opened().identity
+
     def exists(self) -> bool:
         """Tell whether the database file is there."""
         return self.path.is_file()
 
     def connection(self) -> sqlite3.Connection:
-        """Return this thread's connection, opened on first use.
+        """Return this thread's connection to the file that is there now, opened on first use.
 
         Raises StorageError, StoreBusyError or StoreDamagedError.
         """
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            try:
-                connection = self._open()
-            except sqlite3.Error as error:
-                raise translate(error, self.path) from error
-            except OSError as error:
-                raise StorageError(
-                    f'cannot open "{self.path}": {error.strerror}',
-                    hint="set RAGMEM_HOME to a folder that you can write to",
-                ) from error
-            self._local.connection = connection
-            with self._guard:
-                self._all.append(connection)
-        return connection
+        return self._opened().connection
 
-    def _open(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Created by us and not by SQLite, so that it is private from its first byte.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        if not os.access(self.path, os.W_OK) or not os.access(self.home, os.W_OK):
-            return self._open_read_only()
-        connection = sqlite3.connect(
-            self.path,
-            timeout=self.busy_timeout,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
+    def _held(self) -> Opened | None:
+        held: Opened | None = getattr(self._local, "opened", None)
+        return held
+
+    def _opened(self) -> Opened:
+        held = self._held()
+        if held is not None:
+            if _active(held.connection) or held.is_current():
+                return held
+            self._drop(held)
         try:
-            self._use_wal(connection)
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if not isinstance(translate(error, self.path), StorageError):
-                raise
-            # A full disk has no room even for the -shm file; what is stored can be read all the same.
-            self._obstacle = str(error)
-            return self._open_read_only()
-        # FULL: an acknowledged memory survives a power cut, not only a killed process.
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA cache_size=-32768")
-        connection.execute("PRAGMA temp_store=MEMORY")
-        return connection
+            opened = open_file(self.path, busy_timeout=self.busy_timeout, turn=self._turn)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        except OSError as error:
+            raise StorageError(
+                f'cannot open "{self.path}": {error.strerror}',
+                hint="set RAGMEM_HOME to a folder that you can write to",
+            ) from error
+        self.read_only = bool(opened.obstacle)
+        self._local.opened = opened
+        with self._guard:
+            self._all.append(opened.connection)
+        return opened
 
-    def _use_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch a new file to WAL; SQLite does not wait for its turn there, so the openers queue."""
-        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-            return
-        with self._turn():
-            deadline = time.monotonic() + self.busy_timeout
-            while True:
-                try:
-                    connection.execute("PRAGMA journal_mode=WAL")
-                except sqlite3.OperationalError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.005)
-                else:
-                    return
-
-    def _open_read_only(self) -> sqlite3.Connection:
-        self.read_only = True
-        for options in ("mode=ro", "mode=ro&immutable=1"):
-            connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?{options}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            try:
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError:
-                # A WAL database in a folder that cannot be written has no -shm file: read it as immutable.
-                connection.close()
-                continue
-            return connection
-        raise StorageError(f'cannot open "{self.path}" for reading', hint="check its permissions")
+    def _drop(self, held: Opened) -> None:
+        """Close a connection; that to a replaced file leaves the log of the new one alone (SQLite 3.26)."""
+        self._local.opened = None
+        with self._guard:
+            self._all.remove(held.connection)
+        held.connection.close()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -198,18 +130,14 @@ class SQLiteDatabase:
         Commits when the block ends, rolls back when it raises. Raises StoreBusyError after `busy_timeout`
         seconds of waiting, StorageError when the disk is full or the home read-only.
         """
-        connection = self.connection()
-        if _active(connection):
+        held = self._held()
+        if held is not None and _active(held.connection):
             if not getattr(self._local, "writing", False):
                 raise RuntimeError("a write inside of a read would be rolled back with it")
-            yield connection
+            yield held.connection
             return
-        if self.read_only:
-            raise StorageError(
-                f'cannot write "{self.path}": {self._obstacle}',
-                hint="check free space and permissions, or set RAGMEM_HOME to another folder",
-            )
-        with self._turn():
+        with self._turn_on_file() as opened:
+            connection = opened.connection
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 self._local.writing = True
@@ -226,9 +154,52 @@ class SQLiteDatabase:
                 raise translate(error, self.path) from error
             finally:
                 self._local.writing = False
+            if not opened.is_current():
+                raise StorageError(
+                    f'"{self.path}" was replaced while it was being written',
+                    hint="run the command again; what it wrote is not in the new file",
+                )
+            self._shorten_log(connection)
+
+    @contextmanager
+    def _turn_on_file(self) -> Iterator[Opened]:
+        """Give a connection that can write, in this writer's turn, to the file that is there then."""
+        held = self._held()
+        if held is not None and held.obstacle:
+            # What was in the way, a full disk for one, may be gone.
+            self._drop(held)
+        while True:
+            # Opened before its turn, because opening a new file takes a turn itself.
+            opened = self._opened()
+            if opened.obstacle:
+                raise StorageError(
+                    f'cannot write "{self.path}": {opened.obstacle}',
+                    hint="check free space and permissions, or set RAGMEM_HOME to another folder",
+                )
+            with self._turn():
+                if opened.is_current():
+                    yield opened
+                    return
 
     def _turn(self) -> AbstractContextManager[None]:
         return turn(self.home / LOCK_NAME, timeout=self.busy_timeout)
+
+    def _shorten_log(self, connection: sqlite3.Connection) -> None:
+        """Begin the log anew where it has grown long; all is committed, so a failure loses nothing."""
+        try:
+            size = self._log.stat().st_size
+        except FileNotFoundError:
+            return
+        if size < self._log_limit:
+            return
+        try:
+            connection.execute(f"PRAGMA busy_timeout={int(LOG_PATIENCE * 1000)}")
+            (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
+        except sqlite3.Error:  # a full disk: the next one who writes hears of it
+            busy = True
+        # A reader that stays for long would make each writer wait.
+        self._log_limit = size + LOG_LIMIT if busy else LOG_LIMIT
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""

@@ -1,0 +1,49 @@
+"""What the errors of SQLite mean to a person."""
+
+import sqlite3
+from pathlib import Path
+
+from ragmem.errors import RagmemError, StorageError, StoreBusyError, StoreDamagedError
+
+_DAMAGED = ("malformed", "not a database", "corrupt", "database schema has changed", "could not decode")
+_BUSY = ("locked", "busy")
+_UNWRITABLE = ("readonly", "read-only", "full", "unable to open", "disk i/o")
+
+
+def translate(error: sqlite3.Error, path: Path) -> RagmemError:
+    """Return the RagmemError that says what a SQLite error means to a person."""
+    # What could not be decoded follows, and that is a memory's whole text.
+    problem = str(error).partition(" with text ")[0]
+    text = problem.lower()
+    if any(word in text for word in _DAMAGED):
+        return _damaged(path, problem)
+    if any(word in text for word in _BUSY):
+        return StoreBusyError(
+            f'the database "{path}" is locked by another process', hint="try again in a moment"
+        )
+    if any(word in text for word in _UNWRITABLE):
+        return StorageError(
+            f'cannot {"open" if "unable to open" in text else "write"} "{path}": {problem}',
+            hint="check free space and permissions, or set RAGMEM_HOME to another folder",
+        )
+    if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+        error, sqlite3.OperationalError | sqlite3.IntegrityError | sqlite3.ProgrammingError
+    ):
+        return _damaged(path, problem)
+    return StorageError(
+        f'the database "{path}" failed: {problem}', hint="please report it, with the command that failed"
+    )
+
+
+def _damaged(path: Path, problem: str) -> StoreDamagedError:
+    return StoreDamagedError(
+        f'the database "{path}" is damaged: {problem}',
+        hint="restore a backup of the home, or move the file away and run `ragmem seed`",
+    )
+
+
+def removed(path: Path) -> StorageError:
+    """Return the error for a database that is gone while somebody has it open."""
+    return StorageError(
+        f'"{path}" was removed while it was open', hint="put it back, or start again with `ragmem seed`"
+    )

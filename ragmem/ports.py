@@ -71,6 +71,10 @@ class Models(Protocol):
         """The language model, or None where none is configured."""
         ...
 
+    def check(self) -> list[str]:
+        """Return what is wrong with the models' files, one line each; loads nothing."""
+        ...
+
     def close(self) -> None:
         """Free what was loaded; closing twice is fine."""
         ...

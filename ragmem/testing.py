@@ -532,3 +532,9 @@ class ModelsContract:
         with self._embedder() as embedder:
             assert embedder.model_id
             assert embedder.dimensions > 0
+
+    def test_models_that_answer_report_nothing(self) -> None:
+        """What is wrong with the files is said before they are used."""
+        models = self.open_models()
+        assert models.check() == []
+        models.close()

@@ -90,6 +90,10 @@ class FakeModels:
         """None: nothing answers."""
         return None
 
+    def check(self) -> list[str]:
+        """Return nothing: there are no files."""
+        return []
+
     def close(self) -> None:
         """Do nothing: nothing was loaded."""
 

@@ -349,3 +349,24 @@ def test_batches_partition_the_texts(lengths, tokens, least):
     assert sorted(place for places in batches for place in places) == list(range(len(lengths)))
     assert all(sum(lengths[place] for place in places) < tokens + 256 for places in batches)
     assert all(places for places in batches)
+
+
+def test_a_file_that_is_not_as_shipped_is_named(tmp_path):
+    for name in ("minilm.safetensors", "vocab.txt", "minilm.onnx"):
+        (tmp_path / name).symlink_to(FOLDER / name)
+    models = minilm.open_models({"folder": str(tmp_path)})
+    assert models.check() == []
+    (tmp_path / "vocab.txt").unlink()
+    (tmp_path / "vocab.txt").write_text("[PAD]\n")
+    (tmp_path / "minilm.safetensors").unlink()
+    vocabulary, weights = sorted(models.check(), key=lambda line: "vocab" not in line)
+    assert vocabulary == f'"{tmp_path / "vocab.txt"}" is not as it was shipped (6 bytes)'
+    assert weights == f'"{tmp_path / "minilm.safetensors"}" is missing'
+
+
+def test_a_model_in_another_folder_is_the_one_that_is_used(tmp_path):
+    models = minilm.open_models({"folder": str(tmp_path), "engine": "numpy"})
+    with pytest.raises(BackendError, match="are missing") as caught:
+        models.embedder.embed(["x"], role="query")
+    assert str(tmp_path) in str(caught.value)
+    assert "--force-reinstall" in caught.value.hint

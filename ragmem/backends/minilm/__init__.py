@@ -1,11 +1,13 @@
 """The bundled embedding model, all-MiniLM-L6-v2 in int8: no download, no account, no network.
 
-Options: `engine` = auto | numpy | onnx | mlx, `threads` = 1 or more (default: one per core, at most 4).
+Options: `engine` = auto | numpy | onnx | mlx, `threads` = 1 or more (default: one per core, at most 4),
+`folder` = another folder with the files of the model.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from ragmem.backends.minilm.embedder import MODEL_ID, MiniLmEmbedder
+from ragmem.backends.minilm.embedder import FOLDER, MODEL_ID, MiniLmEmbedder
 from ragmem.backends.minilm.engines import ENGINES
 from ragmem.errors import ConfigError
 
@@ -19,6 +21,12 @@ class MiniLmModels:
 
     def __init__(self, embedder: MiniLmEmbedder) -> None:
         self.embedder = embedder
+
+    def check(self) -> list[str]:
+        """Return which files of the model are missing or not as they were shipped."""
+        from ragmem.backends.minilm.files import problems
+
+        return problems(self.embedder.folder)
 
     def close(self) -> None:
         """Free the model; closing twice is fine."""
@@ -36,4 +44,5 @@ def open_models(options: Mapping[str, object]) -> MiniLmModels:
     threads = options.get("threads")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise ConfigError(f'threads is "{threads}"', hint="threads is a number from 1 up, or left out")
-    return MiniLmModels(MiniLmEmbedder(engine=str(engine), threads=threads or 0))
+    folder = Path(str(options.get("folder") or FOLDER))
+    return MiniLmModels(MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder))

@@ -46,7 +46,7 @@ class MiniLmEmbedder:
     def __init__(self, *, engine: str = "auto", threads: int = 0, folder: Path = FOLDER) -> None:
         """Choose an engine by name; 0 threads is one per core, at most 4. `folder` holds the weights."""
         self._engine_name = engine
-        self._folder = folder
+        self.folder = folder
         self._threads = threads or min(available_cores(), MOST_THREADS)
         self._loading = threading.Lock()
         self._engine: Engine | None = None
@@ -121,13 +121,13 @@ class MiniLmEmbedder:
     def _open_engine(self) -> Engine:
         with self._loading:
             if self._engine is None:
-                self._engine = open_engine(self._engine_name, self._folder)
+                self._engine = open_engine(self._engine_name, self.folder)
             return self._engine
 
     def _open_tokenizer(self) -> WordPiece:
         with self._loading:
             if self._tokenizer is None:
-                self._tokenizer = WordPiece(read_vocabulary(self._folder / "vocab.txt"))
+                self._tokenizer = WordPiece(read_vocabulary(self.folder / "vocab.txt"))
             return self._tokenizer
 
     def _open_pool(self) -> "ThreadPoolExecutor":

@@ -29,7 +29,7 @@ WINDOW = 256
 NORM_EPSILON = 1e-12
 
 _ITEM_BYTES = {"F32": 4, "I8": 1}
-_HINT = "reinstall ragmem, or build the file again with scripts/build_minilm.py"
+_HINT = "pip install --force-reinstall ragmem, or build the file again with scripts/build_minilm.py"
 
 
 @dataclass(frozen=True, slots=True)

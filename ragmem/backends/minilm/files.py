@@ -1,0 +1,29 @@
+"""The files of the bundled model, as they were shipped."""
+
+import hashlib
+from pathlib import Path
+
+CHECKSUMS = {
+    "minilm.safetensors": "ed18bc41bd6c5950d0192c9b5124e7353f307d7da9ffd89ce786dc7fec851054",
+    "minilm.onnx": "13aeb3d13501c9c91add68f6d8852461329354a47582e8bf881b67924e129ffb",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
+"""sha256 of each; they change with MODEL_ID."""
+
+
+def problems(folder: Path) -> list[str]:
+    """Return what is wrong with the files in a folder, one line each; reads all of them (23 MB)."""
+    found = []
+    for name, expected in CHECKSUMS.items():
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                actual = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            found.append(f'"{path}" is missing')
+        except OSError as error:
+            found.append(f'"{path}" cannot be read: {(error.strerror or str(error)).lower()}')
+        else:
+            if actual != expected:
+                found.append(f'"{path}" is not as it was shipped ({path.stat().st_size:,} bytes)')
+    return found

@@ -2,18 +2,32 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Final
 
 from ragmem.backends.lightrag import names, sources, walk
 from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.records import Edges, Nodes
+from ragmem.backends.lightrag.tokens import PieceCounter
 from ragmem.backends.lightrag.walk import ordered
 from ragmem.catalog.sqlite import SQLiteDatabase
 
 _Fields = dict[str, Any]
 
-# The merge asks for one entity or relation at a time: some thirty statements for each memory. What it will ask
-# for is known beforehand, and nobody else writes meanwhile, because it runs in the write transaction.
+# The merge asks for one entity or relation at a time: some thirty statements for each memory. What it will
+# ask for is known beforehand, and nobody else writes meanwhile, because it runs in the write transaction.
+
+
+_UNBOUNDED = 100_000_000
+
+_SETTINGS: Final = {
+    # The number of entities that are worked on at a time. None of them waits for anything, so that with a
+    # bound they would only wait for each other.
+    "llm_model_max_async": _UNBOUNDED,
+    # No summary is asked for: the newest descriptions are kept, without a prompt and its answer.
+    "force_llm_summary_on_merge": _UNBOUNDED,
+    "tokenizer": PieceCounter(),
+}
+"""What this merge has otherwise than LightRAG's own."""
 
 
 class _Graph:
@@ -57,13 +71,13 @@ class _Graph:
 
     async def upsert_node(self, node_id: str, node_data: _Fields) -> None:
         """Write a node; attributes that are not given keep their value."""
-        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **node_data}
+        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **_bounded(node_data)}
         self._changed_nodes.add(node_id)
 
     async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
         """Write an edge; attributes that are not given keep their value."""
         pair = ordered(source_node_id, target_node_id)
-        self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
+        self._edges[pair] = {**(await self.get_edge(*pair) or {}), **_bounded(edge_data)}
         self._changed_edges.add(pair)
 
     def changed_nodes(self) -> list[tuple[str, _Fields]]:
@@ -74,6 +88,16 @@ class _Graph:
     def changed_edges(self) -> list[tuple[str, str, _Fields]]:
         """Return the edges that were written, with all their attributes."""
         return [(*pair, self._edges[pair] or {}) for pair in sorted(self._changed_edges)]
+
+
+def _bounded(data: _Fields) -> _Fields:
+    """Return attributes with the newest descriptions only, which are separated, oldest first.
+
+    Being separated, they are merged one by one the next time and can be taken out again when their memory is
+    deleted.
+    """
+    descriptions = data["description"].split(names.SEPARATOR)
+    return {**data, "description": names.SEPARATOR.join(descriptions[-sources.MAX_DESCRIPTIONS :])}
 
 
 class _Tracking:
@@ -135,7 +159,7 @@ async def merge(instance: Instance, database: SQLiteDatabase, merges: Sequence[t
         # Their rows follow below: the merge sets a timer around each call of these.
         entity_vdb=None,
         relationships_vdb=None,
-        global_config=instance.config,
+        global_config=instance.config | _SETTINGS,
         # Its progress reports go nowhere, and no cancellation comes from there.
         pipeline_status={},
         pipeline_status_lock=nullcontext(),

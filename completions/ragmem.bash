@@ -65,7 +65,7 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":query"|":gc"|":inspect"|":serve") : ;;
+        ":seed"|":ingest"|":query"|":gc"|":inspect"|":export"|":import"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:log") : ;;
         *) return 1 ;;
     esac
@@ -86,6 +86,8 @@ _ragmem_options() {
         "inspect graph") _ragmem_words -n --limit --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
+        "export") _ragmem_words -p --project -s --source -k --kind --since -f --force --dry-run --json -q --quiet -h --help ;;
+        "import") _ragmem_words --keep --dry-run --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
 }
@@ -118,6 +120,11 @@ _ragmem_value() {
         "inspect graph:-n"|"inspect graph:--limit") action=: ;;
         "inspect config:--sources") action=_ragmem_files ;;
         "inspect log:-n"|"inspect log:--limit") action=: ;;
+        "export:-p"|"export:--project") action='_ragmem_known project' ;;
+        "export:-s"|"export:--source") action='_ragmem_known source' ;;
+        "export:-k"|"export:--kind") action='_ragmem_words preference architecture error research general' ;;
+        "export:--since") action=: ;;
+        "import:--keep") action='_ragmem_words newer existing incoming' ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
     esac
@@ -126,11 +133,13 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest query gc inspect serve ;;
+        ":0") _ragmem_words seed ingest query gc inspect export import serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "inspect:0") _ragmem_words stats sources memory entity graph config log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
+        "export:0") action=_ragmem_files ;;
+        "import:0") action=_ragmem_files ;;
     esac
 }
 

@@ -38,6 +38,10 @@ NOTES = {
     "lock.md": "# Stale lock\n\nThe error came from a stale lock. Root cause: a crash. We restarted it.\n",
     "pool.md": "# Pool\n\nThe connection pool was exhausted because of a leak; the fix closes the cursor.\n",
 }
+EXPORT_HEADER = (
+    '{"type":"header","format":"ragmem export","schema":1,"ragmem":"0.1.0",'
+    '"exported_at":"2026-06-01T00:00:00.000000Z","counts":{}}\n'
+)
 NEW_NOTE = "# Driver\n\nWe decided to pin the driver because version 3 has an error; the fix is upstream.\n"
 
 
@@ -317,6 +321,43 @@ CASES = (
     Case("an unknown command", "sed", 2, "no such command 'sed'. Did you mean 'seed'?"),
     Case("an unknown id", "inspect memory zzzzzzzz", 2, 'no memory has the id "zzzzzzzz"'),
     Case("an id that is too short", "inspect memory ab", 2, '"ab" is not a memory id'),
+    Case(
+        "an export over a file",
+        "export notes/wal.md",
+        2,
+        'there is a file "notes/wal.md" already',
+    ),
+    Case("an export into a folder", "export notes --force", 2, '"notes" is a folder'),
+    Case("an export to a device", "export /dev/null --force", 2, '"/dev/null" is not a regular file'),
+    Case("an export to nowhere", "export nope/x.jsonl", 2, 'there is no folder "nope"'),
+    Case("an import of nothing", "import nope.jsonl", 2, 'there is no file "nope.jsonl"'),
+    Case(
+        "an import of a note",
+        "import notes/wal.md",
+        3,
+        'cannot import "notes/wal.md": line 1: not valid JSON',
+    ),
+    Case(
+        "an import that breaks off",
+        "import bad.jsonl",
+        3,
+        'cannot import "bad.jsonl": it breaks off after line 1',
+        _file("bad.jsonl", EXPORT_HEADER),
+    ),
+    Case(
+        "an import from a newer ragmem",
+        "import -",
+        3,
+        'cannot import "standard input": line 1: a newer ragmem wrote it: its schema is 99, this one knows 1',
+        stdin=EXPORT_HEADER.replace('"schema":1', '"schema":99').encode(),
+    ),
+    Case(
+        "an import with a memory that is none",
+        "import -",
+        3,
+        'cannot import "standard input": line 2: "id" is missing',
+        stdin=(EXPORT_HEADER + '{"type":"memory"}\n').encode(),
+    ),
     Case("an unknown run", "gc --undo --run x", 2, 'there is no gc run "x"'),
     Case(
         "an unknown key in sources.toml",

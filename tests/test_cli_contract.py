@@ -77,6 +77,7 @@ READING = {
     "inspect graph": (["inspect", "graph"], {"entities"}),
     "inspect config": (["inspect", "config"], {"config", "places"}),
     "inspect log": (["inspect", "log"], {"log"}),
+    "export --dry-run": (["export", "--dry-run"], {"dry_run", "file", "counts"}),
 }
 
 
@@ -150,6 +151,10 @@ ERRORS = {
     "option before the command": (["inspect", "--json", "stats"], 2, "stats"),
     "a run without undo": (["gc", "--run", "x"], 2, "--undo"),
     "nothing to undo": (["gc", "--undo"], 2, "undo"),
+    "an export over a file": (["export", "notes/driver.md"], 2, "driver.md"),
+    "an export into nowhere": (["export", "nowhere/x.jsonl"], 2, "nowhere"),
+    "an export of an unknown source": (["export", "--source", "nope"], 2, '"nope"'),
+    "an import of what is none": (["import", "notes/driver.md"], 3, "driver.md"),
 }
 
 
@@ -294,6 +299,8 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, tmp_path, monk
     for name in ("notes.md", "docs/driver.md"):
         (tmp_path / name).write_text(NOTES["driver.md"])
     ragmem("ingest", "notes.md")
+    if command == "ragmem import":
+        ragmem("export", "memory.jsonl.gz")
     environ = {**os.environ, **FAKE, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     subprocess.run(["git", "init", "--quiet"], check=True)

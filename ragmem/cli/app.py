@@ -27,6 +27,8 @@ COMMANDS: dict[str, Entry] = {
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
     "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),
     "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
+    "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
+    "import": Entry("ragmem.cli.import_", "Bring in what an export holds, twice as well as once."),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
 }
 

@@ -100,6 +100,7 @@ def query(
     """Find the memories that answer a question."""
     from ragmem.memory import now
     from ragmem.services.query import Question
+    from ragmem.services.scope import known_sources
     from ragmem.services.shapes import match_shape
     from ragmem.services.when import parse_moment
 
@@ -111,17 +112,13 @@ def query(
     moment = now()
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
-        known = {str(row["source"]) for row in memory.catalog.overview.source_rows()}
-        for name in source or ():
-            if name not in known and name not in memory.settings.sources:
-                names = ", ".join(sorted(known | set(memory.settings.sources)))
-                raise UsageError(f'there is no source "{name}"', hint=f"sources: {names}")
+        sources = known_sources(memory.catalog, memory.settings, source or ())
         projects = memory.named_projects(project) if project else None if every else memory.default_projects()
         question = Question(
             text=asked,
             projects=projects,
             kinds=tuple(kind or ()),
-            sources=tuple(source or ()),
+            sources=sources,
             spec=spec,
             tags=tuple(tag or ()),
             since=parse_moment(since, now=moment) if since else None,

@@ -71,9 +71,14 @@ def chunk(
     for order, piece in enumerate(_merge(pieces, max_chars=max_chars, min_chars=min_chars)):
         part = text[piece.start : piece.end]
         heading = SEPARATOR.join(_clip(title) for title in piece.path if title)
-        identity = digest("chunk", memory_id, str(order), part)
+        identity = chunk_id(memory_id, order, part)
         chunks.append(Chunk(identity, memory_id, order, part, heading, piece.start, piece.end))
     return tuple(chunks)
+
+
+def chunk_id(memory_id: str, order: int, part: str) -> str:
+    """Return the id of the chunk with this text at this place of a memory."""
+    return digest("chunk", memory_id, str(order), part)
 
 
 def _clip(title: str) -> str:

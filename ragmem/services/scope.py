@@ -1,10 +1,12 @@
 """Which project a place on disk belongs to, and which projects a question is asked of."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings
 from ragmem.domain.model import USER
-from ragmem.errors import NotFoundError
+from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 
@@ -61,3 +63,14 @@ def named_project(catalog: Catalog, name: str) -> str:
         known = ", ".join(sorted(set(names.values()))) or "none yet"
         raise NotFoundError(f'there is no project "{name}"', hint=f"known projects: {known}")
     raise NotFoundError(f'several projects are called "{name}"', hint=f"give an id: {', '.join(found)}")
+
+
+def known_sources(catalog: Catalog, settings: Settings, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names; raises UsageError for one that is neither configured nor the source of a memory."""
+    wanted = tuple(names)
+    if wanted:
+        known = {str(row["source"]) for row in catalog.overview.source_rows()} | set(settings.sources)
+        for name in wanted:
+            if name not in known:
+                raise UsageError(f'there is no source "{name}"', hint=f"sources: {', '.join(sorted(known))}")
+    return wanted

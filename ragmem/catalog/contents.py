@@ -1,0 +1,280 @@
+"""All that a catalog holds, read out in a fixed order and written back: for exports and for copies."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from ragmem.catalog.batches import marks
+from ragmem.catalog.database import Database
+from ragmem.catalog.files import SeenFile
+from ragmem.catalog.memories import Memories
+from ragmem.catalog.rows import (
+    MEMORY_COLUMNS,
+    SELECT_MEMORY,
+    chunk_from,
+    from_stamp,
+    memory_from,
+    memory_values,
+    to_stamp,
+)
+from ragmem.domain.model import Chunk, Kind, Memory
+
+PAGE = 100
+"""Memories that are read at a time; whoever reads them all must not hold them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which memories; empty filters let everything through, projects None means all."""
+
+    projects: tuple[str, ...] | None = None
+    sources: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    since: datetime | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether nothing is left out."""
+        return self == Selection()
+
+    def condition(self) -> tuple[str, list[str | int]]:
+        """Return an SQL condition on memories `m`, and its parameters."""
+        conditions, parameters = ["1 = 1"], list[str | int]()
+        for column, wanted in (("project", self.projects), ("source", self.sources), ("kind", self.kinds)):
+            if wanted or (column == "project" and wanted is not None):
+                conditions.append(f"m.{column} IN ({marks(wanted)})")
+                parameters += [str(value) for value in wanted]
+        if self.since is not None:
+            conditions.append("m.event_at >= ?")
+            parameters.append(to_stamp(self.since))
+        return " AND ".join(conditions), parameters
+
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project with the paths under which it was seen."""
+
+    id: str
+    name: str
+    root: str
+    root_commit: str
+    remote: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A memory in the trash: the run and the rule that brought it there, and when."""
+
+    run: str
+    rule: str
+    at: datetime
+    memory: Memory
+
+
+LogRow = tuple[int, str, str]
+"""A row of the log: microseconds since 1970, operation, detail as JSON."""
+
+
+class Contents:
+    """The rows of one catalog. Within `database.read()` all that is read belongs to one moment."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._memories = Memories(database)
+
+    def counts(self, selection: Selection = EVERYTHING) -> dict[str, int]:
+        """Return how many projects, memories, memories in the trash and seen files there are.
+
+        Only a selection of everything has trash and files; its projects are all, else those of the memories.
+        """
+        condition, parameters = selection.condition()
+        with self._database.read() as connection:
+            (memories,) = connection.execute(
+                f"SELECT count(*) FROM memories m WHERE {condition}", parameters
+            ).fetchone()
+            counts = {"projects": len(self.projects(selection)), "memories": int(memories)}
+            for table in ("trash", "files"):
+                (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+                counts[table] = int(count) if selection.whole else 0
+        return counts
+
+    def memories(
+        self, selection: Selection = EVERYTHING, *, after: str = ""
+    ) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
+        """Yield memories with their chunks in the order of their ids, those after an id, a page at a time."""
+        condition, parameters = selection.condition()
+        while True:
+            with self._database.read() as connection:
+                ids = [
+                    identifier
+                    for (identifier,) in connection.execute(
+                        f"SELECT m.id FROM memories m WHERE m.id > ? AND {condition}"
+                        f" ORDER BY m.id LIMIT {PAGE}",
+                        [after, *parameters],
+                    )
+                ]
+                if not ids:
+                    return
+                spans: dict[str, list[Any]] = {}
+                for identifier, *span in connection.execute(
+                    "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+                    f" JOIN memories m ON m.n = c.memory WHERE m.id IN ({marks(ids)})"
+                    " ORDER BY c.memory, c.position",
+                    ids,
+                ):
+                    spans.setdefault(identifier, []).append(span)
+                # One at a time, because a page of the largest texts would fill the memory.
+                for identifier in ids:
+                    row = connection.execute(
+                        f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id = ?", (identifier,)
+                    ).fetchone()
+                    if row is None:
+                        continue
+                    memory = memory_from(row)
+                    yield (
+                        memory,
+                        tuple(chunk_from(memory, tuple(span)) for span in spans.get(identifier, [])),
+                    )
+            after = ids[-1]
+
+    def projects(self, selection: Selection = EVERYTHING) -> list[Project]:
+        """Return the projects in the order of their ids: all, or those of the selected memories."""
+        condition, parameters = selection.condition()
+        paths: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for path, project in connection.execute("SELECT path, project FROM project_paths"):
+                paths.setdefault(project, []).append(path)
+            rows = connection.execute("SELECT id, name, root, root_commit, remote FROM projects").fetchall()
+            if not selection.whole:
+                wanted = {
+                    project
+                    for (project,) in connection.execute(
+                        f"SELECT DISTINCT m.project FROM memories m WHERE {condition}", parameters
+                    )
+                }
+                rows = [row for row in rows if row[0] in wanted]
+        return [
+            Project(identifier, name, root, commit, remote, tuple(sorted(paths.get(identifier, []))))
+            for identifier, name, root, commit, remote in sorted(rows)
+        ]
+
+    def trashed(self) -> Iterator[Trashed]:
+        """Yield what lies in the trash in the order of run and id."""
+        last = ("", "")
+        while True:
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    "SELECT run, id, rule, trashed_at, memory FROM trash WHERE (run, id) > (?, ?)"
+                    f" ORDER BY run, id LIMIT {PAGE}",
+                    last,
+                ).fetchall()
+            if not rows:
+                return
+            for run, _, rule, at, text in rows:
+                value = orjson.loads(text)
+                memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))
+                yield Trashed(run, rule, from_stamp(at), memory)
+            last = (rows[-1][0], rows[-1][1])
+
+    def files(self) -> list[SeenFile]:
+        """Return the files that were seeded in the order of source and path."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT source, path, size, modified_ns, rules, tally FROM files"
+            ).fetchall()
+        # Sorted here and not by the database, whose order of letters may be that of its locale.
+        return [
+            SeenFile(source, path, size, modified, rules, orjson.loads(tally))
+            for source, path, size, modified, rules, tally in sorted(rows)
+        ]
+
+    def log(self) -> list[LogRow]:
+        """Return the log, latest last."""
+        with self._database.read() as connection:
+            return connection.execute("SELECT at, operation, detail FROM log ORDER BY n").fetchall()
+
+    def write_memories(self, items: Sequence[tuple[Memory, Sequence[Chunk]]]) -> None:
+        """Write memories as they are; one that exists is replaced whole, recalls and creation date too."""
+        with self._database.write() as connection:
+            self._memories.accept(items)
+            connection.executemany(
+                "UPDATE memories SET recalls = ?, created_at = ? WHERE id = ?",
+                [(memory.recalls, to_stamp(memory.created_at), memory.id) for memory, _ in items],
+            )
+
+    def write_projects(self, projects: Iterable[Project], *, replace: bool = False) -> int:
+        """Add projects and paths; what is known stays as it is, unless `replace`. Return the new projects."""
+        update = (
+            "UPDATE SET name = excluded.name, root = excluded.root, root_commit = excluded.root_commit,"
+            " remote = excluded.remote"
+        )
+        added = 0
+        with self._database.write() as connection:
+            for project in projects:
+                known = connection.execute("SELECT 1 FROM projects WHERE id = ?", (project.id,)).fetchone()
+                added += known is None
+                connection.execute(
+                    "INSERT INTO projects (id, name, root, root_commit, remote) VALUES (?,?,?,?,?)"
+                    f" ON CONFLICT (id) DO {update if replace else 'NOTHING'}",
+                    (project.id, project.name, project.root, project.root_commit, project.remote),
+                )
+                connection.executemany(
+                    "INSERT INTO project_paths (path, project) VALUES (?,?) ON CONFLICT (path) DO "
+                    + ("UPDATE SET project = excluded.project" if replace else "NOTHING"),
+                    [(path, project.id) for path in project.paths],
+                )
+        return added
+
+    def write_trashed(self, items: Sequence[Trashed]) -> int:
+        """Add to the trash; what lies there already stays. Return how many came."""
+        with self._database.write() as connection:
+            (before,) = connection.execute("SELECT count(*) FROM trash").fetchone()
+            connection.executemany(
+                "INSERT INTO trash (run, id, rule, memory, trashed_at) VALUES (?,?,?,?,?)"
+                " ON CONFLICT (run, id) DO NOTHING",
+                [
+                    (
+                        item.run,
+                        item.memory.id,
+                        item.rule,
+                        orjson.dumps(
+                            dict(zip(MEMORY_COLUMNS, memory_values(item.memory), strict=True))
+                        ).decode(),
+                        to_stamp(item.at),
+                    )
+                    for item in items
+                ],
+            )
+            (after,) = connection.execute("SELECT count(*) FROM trash").fetchone()
+        return int(after) - int(before)
+
+    def write_files(self, files: Sequence[SeenFile]) -> int:
+        """Add seen files; one that is known stays as it is. Return how many came."""
+        with self._database.write() as connection:
+            (before,) = connection.execute("SELECT count(*) FROM files").fetchone()
+            connection.executemany(
+                "INSERT INTO files (source, path, size, modified_ns, rules, tally) VALUES (?,?,?,?,?,?)"
+                " ON CONFLICT (source, path) DO NOTHING",
+                [
+                    (f.source, f.path, f.size, f.modified_ns, f.rules, orjson.dumps(dict(f.tally)).decode())
+                    for f in files
+                ],
+            )
+            (after,) = connection.execute("SELECT count(*) FROM files").fetchone()
+        return int(after) - int(before)
+
+    def write_log(self, rows: Sequence[LogRow]) -> None:
+        """Add rows to the log; those that are there already are not added again."""
+        with self._database.write() as connection:
+            known = set(map(tuple, connection.execute("SELECT at, operation, detail FROM log").fetchall()))
+            connection.executemany(
+                "INSERT INTO log (at, operation, detail) VALUES (?,?,?)",
+                [row for row in rows if tuple(row) not in known],
+            )

@@ -1,0 +1,108 @@
+"""`ragmem export`: write the memory out as JSON Lines."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    size,
+)
+from ragmem.domain.model import Kind
+from ragmem.errors import EXIT_OK, UsageError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem export memory.jsonl.gz
+  ragmem export --kind error --since 30d - | wc -l
+
+\b
+Exit codes:
+  0  written
+  2  usage, or the file exists
+  3  the file cannot be written
+"""
+
+STDOUT = Path("-")
+
+
+@app.command(epilog=EPILOG)
+def export(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Where to; .gz compresses, - is standard output.")
+    ] = STDOUT,
+    project: Annotated[
+        list[str] | None,
+        typer.Option("--project", "-p", help="Only this project: name, id or path; repeatable."),
+    ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option("--source", "-s", help="Only memories of this source; repeatable.")
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
+    ] = None,
+    since: Annotated[
+        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file if there is one.")] = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Write the memory out as JSON Lines, whole and verbatim."""
+    from ragmem.catalog.contents import Contents, Selection
+    from ragmem.memory import now
+    from ragmem.services.exporting import export as export_lines
+    from ragmem.services.exporting import export_file
+    from ragmem.services.new_file import place_for
+    from ragmem.services.scope import known_sources
+    from ragmem.services.when import parse_moment
+
+    if file == STDOUT and as_json and not dry_run:
+        raise UsageError("--json and standard output exclude each other", hint="name a file")
+    moment = now()
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        memory.require()
+        selection = Selection(
+            projects=memory.named_projects(project) if project else None,
+            sources=known_sources(memory.catalog, memory.settings, source or ()),
+            kinds=tuple(kind or ()),
+            since=parse_moment(since, now=moment) if since else None,
+        )
+        if dry_run:
+            if file != STDOUT:
+                place_for(file, force=force)
+            counts = Contents(memory.catalog.database).counts(selection)
+        elif file == STDOUT:
+            sys.stdout.flush()
+            export_lines(
+                memory.catalog, sys.stdout.buffer.write, selection=selection, now=moment, progress=bar
+            )
+            sys.stdout.buffer.flush()
+            return EXIT_OK
+        else:
+            counts = dict(
+                export_file(
+                    memory.catalog, file, selection=selection, force=force, now=moment, progress=bar
+                ).counts
+            )
+    written = 0 if dry_run else file.stat().st_size
+    if as_json:
+        document = {"schema": 1, "dry_run": dry_run, "file": str(file), "bytes": written, "counts": counts}
+        say_json(document)
+    else:
+        what = plural(counts["memories"], "memory", "memories")
+        say(f"would write {what}" if dry_run else printable(f"{file}: {what}, {size(written)}"))
+    return EXIT_OK

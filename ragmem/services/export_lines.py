@@ -1,0 +1,339 @@
+"""The lines of an export: what is kept as JSON, and JSON that must prove to be just that.
+
+An export is JSON Lines in UTF-8: a header, then projects, memories, trash and seen files, each sort in its
+own order, then an end with the number of lines before it and the sha256 of those but the header, so that
+equal memories have equal ones. A new field raises SCHEMA.
+Nothing in an export is a path to follow: paths are names by which a memory is known.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import orjson
+
+from ragmem.catalog.contents import Project, Trashed
+from ragmem.catalog.files import SeenFile
+from ragmem.domain.chunking import chunk_id
+from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier, content_hash
+
+FORMAT = "ragmem export"
+SCHEMA = 1
+ORDER = ("header", "project", "memory", "trash", "file", "end")
+"""The types of lines in the order in which they stand."""
+
+LARGEST = 2**63 - 1
+_ID = re.compile("[a-z2-7]{26}")
+
+Line = Mapping[str, Any]
+E_ = TypeVar("E_", bound=StrEnum)
+
+
+class LineError(Exception):
+    """What is wrong with a line, as words that follow its number."""
+
+
+def dump(line: Line) -> bytes:
+    """Return a line as bytes, with its end."""
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def moment_text(moment: datetime) -> str:
+    """Return a moment in UTC, exact to the microsecond."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def header_line(*, version: str, now: datetime, counts: Mapping[str, int]) -> Line:
+    """Return the first line."""
+    return {
+        "type": "header",
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "ragmem": version,
+        "exported_at": moment_text(now),
+        "counts": dict(counts),
+    }
+
+
+def project_line(project: Project) -> Line:
+    """Return the line of a project."""
+    return {
+        "type": "project",
+        "id": project.id,
+        "name": project.name,
+        "root": project.root,
+        "root_commit": project.root_commit,
+        "remote": project.remote,
+        "paths": list(project.paths),
+    }
+
+
+def _memory_fields(memory: Memory) -> dict[str, Any]:
+    # Whether vectors are made yet is the home's affair and not the memory's.
+    state = State.INDEXED if memory.state is State.PENDING else memory.state
+    return {
+        "id": memory.id,
+        "source": memory.source,
+        "uri": memory.uri,
+        "project": memory.scope.project,
+        "spec": memory.scope.spec,
+        "title": memory.title,
+        "text": memory.text,
+        "summary": memory.summary,
+        "kind": memory.kind.value,
+        "category": memory.category.value,
+        "tier": memory.tier.value,
+        "state": state.value,
+        "protected": memory.protected,
+        "tags": list(memory.tags),
+        "metadata": dict(memory.metadata),
+        "content_hash": memory.content_hash,
+        "recalls": memory.recalls,
+        "event_at": moment_text(memory.event_time),
+        "created_at": moment_text(memory.created_at),
+        "updated_at": moment_text(memory.updated_at),
+    }
+
+
+def memory_line(memory: Memory, chunks: tuple[Chunk, ...]) -> Line:
+    """Return the line of a memory; its chunks are spans of its text, from which their ids follow."""
+    spans = [{"heading": part.heading, "start": part.start, "end": part.end} for part in chunks]
+    return {"type": "memory", **_memory_fields(memory), "chunks": spans}
+
+
+def trash_line(item: Trashed) -> Line:
+    """Return the line of a memory in the trash."""
+    return {
+        "type": "trash",
+        "run": item.run,
+        "rule": item.rule,
+        "trashed_at": moment_text(item.at),
+        "memory": _memory_fields(item.memory),
+    }
+
+
+def file_line(file: SeenFile) -> Line:
+    """Return the line of a file that was seeded."""
+    return {
+        "type": "file",
+        "source": file.source,
+        "path": file.path,
+        "size": file.size,
+        "modified_ns": file.modified_ns,
+        "rules": file.rules,
+        "tally": dict(file.tally),
+    }
+
+
+def end_line(*, lines: int, sha256: str) -> Line:
+    """Return the last line."""
+    return {"type": "end", "lines": lines, "sha256": sha256}
+
+
+def parse(raw: bytes) -> dict[str, Any]:
+    """Return a line as an object with a known type; raises LineError."""
+    try:
+        line = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise LineError("not valid JSON") from error
+    if not isinstance(line, dict):
+        raise LineError("not a JSON object")
+    kind = line.get("type")
+    if kind not in ORDER:
+        raise LineError(f'the type "{kind}" is unknown' if isinstance(kind, str) else "it has no type")
+    return line
+
+
+def read_header(line: Line) -> dict[str, int]:
+    """Return the counts of a header; raises LineError, also for an export of a newer ragmem."""
+    if line["type"] != "header" or line.get("format") != FORMAT:
+        raise LineError("it does not begin an export of ragmem")
+    schema = line.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise LineError(f"a newer ragmem wrote it: its schema is {schema}, this one knows {SCHEMA}")
+    if schema != SCHEMA:
+        raise LineError(f'the schema "{schema}" is unknown')
+    fields = _Fields(line, {"type", "format", "schema"})
+    fields.text("ragmem")
+    fields.moment("exported_at")
+    counts = fields.numbers("counts")
+    fields.end()
+    return counts
+
+
+def read_project(line: Line) -> Project:
+    """Return the project of a line; raises LineError."""
+    fields = _Fields(line, {"type"})
+    project = Project(
+        fields.name("id"),
+        fields.text("name"),
+        fields.text("root"),
+        fields.text("root_commit"),
+        fields.text("remote"),
+        fields.texts("paths"),
+    )
+    fields.end()
+    return project
+
+
+def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
+    """Return the memory of a line with its chunks; raises LineError."""
+    fields = _Fields(line, {"type"})
+    memory = _memory(fields)
+    spans = fields.take("chunks", list, "a list")
+    fields.end()
+    text = memory.indexed_text
+    chunks = []
+    for order, span in enumerate(spans):
+        if not isinstance(span, dict):
+            raise LineError(f"chunk {order} is not an object")
+        part = _Fields(span, set())
+        heading, start, end = part.text("heading"), part.number("start"), part.number("end")
+        part.end()
+        if not start <= end <= len(text):
+            raise LineError(f"chunk {order} lies outside of the text")
+        content = text[start:end]
+        chunks.append(
+            Chunk(chunk_id(memory.id, order, content), memory.id, order, content, heading, start, end)
+        )
+    return memory, tuple(chunks)
+
+
+def read_trash(line: Line) -> Trashed:
+    """Return the trashed memory of a line; raises LineError."""
+    fields = _Fields(line, {"type"})
+    run, rule, at = fields.name("run"), fields.text("rule"), fields.moment("trashed_at")
+    inner = _Fields(fields.take("memory", dict, "an object"), set())
+    memory = _memory(inner)
+    inner.end()
+    fields.end()
+    return Trashed(run, rule, at, memory)
+
+
+def read_file(line: Line) -> SeenFile:
+    """Return the seen file of a line; raises LineError."""
+    fields = _Fields(line, {"type"})
+    file = SeenFile(
+        fields.name("source"),
+        fields.name("path"),
+        fields.number("size"),
+        fields.number("modified_ns", lowest=-LARGEST),
+        fields.text("rules"),
+        fields.numbers("tally"),
+    )
+    fields.end()
+    return file
+
+
+def read_end(line: Line) -> tuple[int, str]:
+    """Return (number of lines, sha256) of what stands before the end; raises LineError."""
+    fields = _Fields(line, {"type"})
+    found = fields.number("lines"), fields.text("sha256")
+    fields.end()
+    return found
+
+
+def _memory(fields: "_Fields") -> Memory:
+    memory = Memory(
+        id=fields.text("id"),
+        source=fields.name("source"),
+        uri=fields.text("uri"),
+        scope=Scope(fields.name("project"), fields.text("spec")),
+        title=fields.text("title"),
+        text=fields.text("text"),
+        summary=fields.text("summary"),
+        kind=fields.choice("kind", Kind),
+        category=fields.choice("category", Category),
+        tier=fields.choice("tier", Tier),
+        state=fields.choice("state", State),
+        protected=fields.take("protected", bool, "true or false"),
+        tags=fields.texts("tags"),
+        metadata=fields.mapping("metadata", str, "a text"),
+        content_hash=fields.text("content_hash"),
+        recalls=fields.number("recalls"),
+        event_time=fields.moment("event_at"),
+        created_at=fields.moment("created_at"),
+        updated_at=fields.moment("updated_at"),
+    )
+    if not _ID.fullmatch(memory.id):
+        raise LineError('"id" is not the id of a memory')
+    if memory.content_hash != content_hash(memory.text):
+        # Who believed a false one would take the memory for a duplicate of another, and drop it.
+        raise LineError('"content_hash" is not that of the text')
+    return memory
+
+
+class _Fields:
+    """The fields of an object, each taken once with its type."""
+
+    def __init__(self, values: Line, taken: set[str]) -> None:
+        self._values = values
+        self._taken = taken
+
+    def take(self, key: str, kind: type, words: str) -> Any:
+        self._taken.add(key)
+        if key not in self._values:
+            raise LineError(f'"{key}" is missing')
+        value = self._values[key]
+        # bool is an int to isinstance().
+        if type(value) is not kind:
+            raise LineError(f'"{key}" is not {words}')
+        return value
+
+    def text(self, key: str) -> str:
+        return str(self.take(key, str, "a text"))
+
+    def name(self, key: str) -> str:
+        if not (text := self.text(key)):
+            raise LineError(f'"{key}" is empty')
+        return text
+
+    def number(self, key: str, *, lowest: int = 0) -> int:
+        return _bounded(key, self.take(key, int, "a whole number"), lowest)
+
+    def moment(self, key: str) -> datetime:
+        text = self.text(key)
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is not None:
+                return moment.astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise LineError(f'"{key}" is not a date') from error
+        raise LineError(f'"{key}" has no time zone')
+
+    def choice(self, key: str, choices: type[E_]) -> E_:
+        text = self.text(key)
+        try:
+            return choices(text)
+        except ValueError as error:
+            known = ", ".join(choices)
+            raise LineError(f'"{key}" is "{text[:40]}", not one of {known}') from error
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self.take(key, list, "a list")
+        if not all(isinstance(value, str) for value in values):
+            raise LineError(f'"{key}" holds what is not a text')
+        return tuple(values)
+
+    def mapping(self, key: str, kind: type, words: str) -> dict[str, Any]:
+        values: dict[str, Any] = self.take(key, dict, "an object")
+        if any(type(value) is not kind for value in values.values()):
+            raise LineError(f'"{key}" holds what is not {words}')
+        return values
+
+    def numbers(self, key: str) -> dict[str, int]:
+        values = self.mapping(key, int, "a whole number")
+        return {name: _bounded(key, value, 0) for name, value in values.items()}
+
+    def end(self) -> None:
+        unknown = sorted(set(self._values) - self._taken)
+        if unknown:
+            raise LineError(f'the field "{unknown[0][:40]}" is unknown')
+
+
+def _bounded(key: str, value: int, lowest: int) -> int:
+    if not lowest <= value <= LARGEST:
+        raise LineError(f'"{key}" is out of range')
+    return value

@@ -1,0 +1,95 @@
+"""Write the memory out as JSON Lines: whole and verbatim, or what some filters let through."""
+
+import gzip
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ragmem import __version__
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.contents import EVERYTHING, Contents, Selection
+from ragmem.services import export_lines as form
+from ragmem.services.new_file import new_file, place_for
+from ragmem.services.progress import Progress
+
+GZIP_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: counts by sort, lines, bytes before compression; sha256 as in the last line."""
+
+    counts: Mapping[str, int]
+    lines: int
+    bytes: int
+    sha256: str
+
+
+def export(
+    catalog: Catalog,
+    write: Callable[[bytes], Any],
+    *,
+    selection: Selection = EVERYTHING,
+    now: datetime,
+    progress: Progress,
+) -> Exported:
+    """Hand the lines of an export to `write` one by one, all of one moment; other processes may write on.
+
+    The same memory gives the same bytes, but for `exported_at` in the first line.
+    """
+    contents = Contents(catalog.database)
+    digest = hashlib.sha256()
+    lines = length = 0
+    with catalog.database.read():
+        counts = contents.counts(selection)
+        progress.begin("export", counts["memories"])
+        for line in _lines(contents, selection, counts, now):
+            raw = form.dump(line)
+            write(raw)
+            lines += 1
+            length += len(raw)
+            if lines > 1:
+                digest.update(raw)
+            if line["type"] == "memory":
+                progress.advance()
+    end = form.dump(form.end_line(lines=lines, sha256=digest.hexdigest()))
+    write(end)
+    return Exported(counts, lines + 1, length + len(end), digest.hexdigest())
+
+
+def export_file(
+    catalog: Catalog,
+    path: Path,
+    *,
+    selection: Selection = EVERYTHING,
+    force: bool = False,
+    now: datetime,
+    progress: Progress,
+) -> Exported:
+    """Write an export to a file that only its owner can read, compressed where its name ends in `.gz`.
+
+    The file appears when it is whole. Raises UsageError when there is one of this name and not `force`.
+    """
+    place_for(path, force=force)
+    with new_file(path, force=force) as file:
+        if path.suffix != ".gz":
+            return export(catalog, file.write, selection=selection, now=now, progress=progress)
+        # Without name and time in its header, the same export is the same file.
+        with gzip.GzipFile("", "wb", GZIP_LEVEL, fileobj=file, mtime=0) as packed:
+            return export(catalog, packed.write, selection=selection, now=now, progress=progress)
+
+
+def _lines(
+    contents: Contents, selection: Selection, counts: Mapping[str, int], now: datetime
+) -> Iterator[form.Line]:
+    yield form.header_line(version=__version__, now=now, counts=counts)
+    yield from map(form.project_line, contents.projects(selection))
+    for memory, chunks in contents.memories(selection):
+        yield form.memory_line(memory, chunks)
+    if selection.whole:
+        # What was removed, and which files need no reading, is the affair of the whole memory.
+        yield from map(form.trash_line, contents.trashed())
+        yield from map(form.file_line, contents.files())

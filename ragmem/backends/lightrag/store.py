@@ -1,7 +1,7 @@
 """The store on LightRAG: writes go through its merge, searches read the same tables without importing it."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class LightRAGStore:
         self._options = options
         self._opened_engine: Engine | None = None
         self._engine_guard = threading.Lock()
-        self._ready = False
+        self._ready: tuple[int, ...] | None = None
         self._ahead: dict[VectorKey, tuple[str, NDArray[np.float32]]] = {}
         self._ahead_guard = threading.Lock()
         home.register(self._home)
@@ -56,14 +56,14 @@ class LightRAGStore:
             return self._opened_engine
 
     def _create(self) -> None:
-        if not self._ready:
+        if self._ready is None or self._ready != self._database.identity:
             schema.create(self._database)
-            self._ready = True
+            self._ready = self._database.identity
 
     def _readable(self) -> bool:
-        if not self._ready:
-            self._ready = schema.is_ready(self._database)
-        return self._ready
+        if self._ready is None or self._ready != self._database.identity:
+            self._ready = self._database.identity if schema.is_ready(self._database) else None
+        return self._ready is not None
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Embed what `put` of these records will need; it may run in a thread while another put merges."""
@@ -77,6 +77,8 @@ class LightRAGStore:
 
     def _take_ahead(self, records: Sequence[Record]) -> "dict[VectorKey, NDArray[np.float32]]":
         with self._ahead_guard:
+            if not self._ahead:
+                return {}
             taken = [(key, text, self._ahead.pop(key, None)) for key, text in vector_texts(records).items()]
         # A record may have changed since: its vectors are of the former text.
         return {key: ahead[1] for key, text, ahead in taken if ahead is not None and ahead[0] == text}
@@ -91,7 +93,7 @@ class LightRAGStore:
         self._create()
         model = self._models.embedder.model_id
         wanted = {record.memory.id: (record, fingerprint_of(record, model)) for record in records}
-        changed = self._changed(wanted)
+        changed = self._changed(wanted, self._stored(wanted))
         for project in {record.memory.scope.project for record, _ in changed}:
             self._engine.instance(project)  # imports LightRAG before the lock is taken
         ready = self._take_ahead(records)
@@ -102,9 +104,13 @@ class LightRAGStore:
             with self._database.write() as connection:
                 if changed:
                     # Asked again: another process may have put the same ones meanwhile.
-                    changed = self._changed(wanted)
-                    prepared |= ingest.kept_vectors(connection, model, [record for record, _ in changed])
-                    deletion.delete_memories(connection, [record.memory.id for record, _ in changed])
+                    stored = self._stored(wanted)
+                    changed = self._changed(wanted, stored)
+                    replaced = {key for _, key in stored} & {record.memory.id for record, _ in changed}
+                    prepared |= ingest.kept_vectors(
+                        connection, model, [record for record, _ in changed if record.memory.id in replaced]
+                    )
+                    deletion.delete_memories(connection, sorted(replaced))
                     ingest.insert(self._home, self._engine, changed, prepared)
                 if finish is not None:
                     finish()
@@ -112,9 +118,14 @@ class LightRAGStore:
             self._engine.discard_pending()
             raise
 
-    def _changed(self, wanted: Mapping[str, tuple[Record, str]]) -> list[tuple[Record, str]]:
+    def _stored(self, wanted: Iterable[str]) -> dict[tuple[str, str], str]:
         with self._database.read() as connection:
-            stored = reads.content_hashes(connection, wanted)
+            return reads.content_hashes(connection, wanted)
+
+    @staticmethod
+    def _changed(
+        wanted: Mapping[str, tuple[Record, str]], stored: Mapping[tuple[str, str], str]
+    ) -> list[tuple[Record, str]]:
         return [
             (record, fingerprint)
             for key, (record, fingerprint) in wanted.items()

@@ -51,7 +51,7 @@ class Ragmem:
         self.catalog = Catalog.at(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
         self._models: Models | None = None
         self._store: Store | None = None
-        self._prepared = False
+        self._prepared: tuple[int, ...] | None = None
         self._opening = threading.RLock()
 
     @classmethod
@@ -130,9 +130,10 @@ class Ragmem:
 
     def prepare(self) -> None:
         """Create the database where it is missing."""
-        if not self._prepared:
+        # A database that was put back meanwhile may be one of an older ragmem.
+        if self._prepared is None or self._prepared != self.catalog.database.identity:
             self.catalog.prepare()
-            self._prepared = True
+            self._prepared = self.catalog.database.identity
 
     def require(self) -> None:
         """Raise UsageError when nothing was ever stored here."""

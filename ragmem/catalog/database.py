@@ -68,6 +68,11 @@ class Database(Protocol):
         """Tell whether nothing can be written; known once it was opened."""
         ...
 
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What changes when another database takes the place, as a backup that is put back does."""
+        ...
+
     def exists(self) -> bool:
         """Tell whether anything was ever stored."""
         ...

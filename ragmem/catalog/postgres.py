@@ -93,6 +93,11 @@ class PostgresDatabase:
         """The address, with *** for its password."""
         return masked(self.url)
 
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """Nothing: a server puts a backup back under connections that are closed."""
+        return ()
+
     def exists(self) -> bool:
         """Tell whether the catalog's tables are there; raises StorageError where the server cannot tell."""
         if not self._exists:

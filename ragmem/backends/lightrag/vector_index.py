@@ -68,6 +68,7 @@ class _View:
     recent: list[Segment]
     identity: tuple[int, int] = (0, 0)
     writable: bool = True
+    database: tuple[int, ...] = ()
 
     @property
     def last(self) -> int:
@@ -177,8 +178,12 @@ class VectorIndex:
         """Return the view with all rows that this connection sees."""
         sidecar = group.sidecar(self._database)
         view = self._views.get(group)
-        if view is None or (len(view.mapped) and sidecar.identity() != view.identity):
+        database = self._database.identity
+        # In a database that was put back, other vectors may stand under the numbers that are known.
+        known = view is not None and view.database in (database, ())
+        if view is None or not known or (len(view.mapped) and sidecar.identity() != view.identity):
             view = self._views[group] = self._open(sidecar, group)
+        view.database = database
         if self._database.connection().in_transaction:
             # Rows of a transaction may be rolled back: they must reach neither the view nor the files.
             rows = upkeep.fetch(self._database, group, view.last, -1)

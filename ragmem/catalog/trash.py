@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from ragmem.catalog.database import Database
+from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
 from ragmem.domain.model import Memory
 
@@ -20,6 +20,14 @@ class TrashRun:
     memories: int
 
 
+RECENT = 100
+"""Entries of the log that tell whether the clock went backwards. Not all of them: a clock that once was years
+ahead is forgotten after so many, and the trash expires again."""
+
+_DAY = 86_400_000_000
+"""Microseconds."""
+
+
 class Trash:
     """Removed memories, by the run that removed them."""
 
@@ -27,8 +35,13 @@ class Trash:
         self._database = database
 
     def put(self, run: str, items: Iterable[tuple[Memory, str]], *, now: datetime) -> None:
-        """Keep memories with the rule that removed them."""
+        """Keep memories with the rule that removed them.
+
+        Where the clock stands before what was done last, they count as removed just after that: else they
+        would have expired once the clock is right again, and the latest run would not be the last one.
+        """
         with self._database.write() as connection:
+            stamp = _not_before(connection, to_stamp(now))
             connection.executemany(
                 "INSERT INTO trash (run, id, rule, memory, trashed_at) VALUES (?,?,?,?,?)"
                 " ON CONFLICT (run, id) DO UPDATE SET rule = excluded.rule, memory = excluded.memory,"
@@ -39,7 +52,7 @@ class Trash:
                         memory.id,
                         rule,
                         orjson.dumps(dict(zip(MEMORY_COLUMNS, memory_values(memory), strict=True))).decode(),
-                        to_stamp(now),
+                        stamp,
                     )
                     for memory, rule in items
                 ],
@@ -80,3 +93,14 @@ class Trash:
         with self._database.write() as connection:
             cursor = connection.execute("DELETE FROM trash WHERE trashed_at < ?", (to_stamp(now - keep),))
         return cursor.rowcount
+
+
+def _not_before(connection: Connection, stamp: int) -> int:
+    (done,) = connection.execute(
+        "SELECT max(at) FROM (SELECT at FROM log ORDER BY n DESC LIMIT ?) AS recent", (RECENT,)
+    ).fetchone()
+    stamp = max(stamp, (done or 0) + 1)
+    (trashed,) = connection.execute(
+        "SELECT max(trashed_at) FROM trash WHERE trashed_at < ?", (stamp + _DAY,)
+    ).fetchone()
+    return max(stamp, (trashed or 0) + 1)

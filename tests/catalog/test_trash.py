@@ -35,3 +35,25 @@ def test_only_what_has_expired_is_purged(catalog, make):
     assert catalog.trash.purge(now=NOW, keep=KEEP) == 1
     assert catalog.trash.purge(now=NOW, keep=KEEP) == 0
     assert [run.run for run in catalog.trash.runs()] == ["young"]
+
+
+def test_what_a_clock_that_went_backwards_removes_does_not_expire_with_it(catalog, make):
+    catalog.log.write("seed", {}, now=NOW)
+    wrong = NOW - timedelta(days=20_000)
+    for run in ("first", "second", "third"):
+        catalog.trash.put(run, [(make(run)[0], "missing")], now=wrong)
+        catalog.log.write("gc", {}, now=wrong)
+    # Undo takes the latest: that is the one of the last run, whatever the clock said.
+    assert [run.run for run in catalog.trash.runs()] == ["third", "second", "first"]
+    assert catalog.trash.expired(now=NOW + timedelta(days=29), keep=KEEP) == 0
+    assert catalog.trash.purge(now=NOW + timedelta(days=31), keep=KEEP) == 3
+
+
+def test_a_clock_that_was_ahead_once_does_not_fill_the_trash_for_ever(catalog, make):
+    catalog.log.write("seed", {}, now=NOW + timedelta(days=4000))
+    catalog.trash.put("ahead", [(make("a")[0], "missing")], now=NOW + timedelta(days=4000))
+    for minute in range(100):
+        catalog.log.write("ingest", {}, now=NOW + timedelta(minutes=minute))
+    catalog.trash.put("right", [(make("b")[0], "missing")], now=NOW + timedelta(days=1))
+    assert catalog.trash.purge(now=NOW + timedelta(days=32), keep=KEEP) == 1
+    assert [run.run for run in catalog.trash.runs()] == ["ahead"]

@@ -111,12 +111,13 @@ def plan(
                 items.append(Item(identifier, "remove", "duplicate", f"the same text as {keeper[:12]}"))
                 removing.add(identifier)
     stored = store.memory_ids()
+    unfinished = catalog.memories.ids(states=[State.PENDING])
+    indexed = catalog.memories.ids(states=[State.INDEXED])
     items += [
         Item(identifier, "drop", "unowned", "the store has it, the catalog does not")
-        for identifier in sorted(stored - ids)
+        for identifier in sorted(stored - indexed - unfinished)
     ]
-    unfinished = catalog.memories.ids(states=[State.PENDING])
-    lost = catalog.memories.ids(states=[State.INDEXED]) - stored
+    lost = indexed - stored
     items += [
         Item(identifier, "mend", "unindexed", "the catalog has it, the store does not")
         for identifier in sorted((unfinished | lost) - removing)

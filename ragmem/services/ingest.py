@@ -58,16 +58,7 @@ def ingest(
         if redated:
             catalog.memories.redate(redated)
         fresh = [item for item, change in zip(judged, changes, strict=True) if change != "unchanged"]
-        if fresh:
-            with catalog.database.write():
-                catalog.memories.accept([(item.memory, item.chunks) for item in fresh])
-                catalog.log.write("ingest", {"memories": len(fresh)}, now=now)
-        faded = [
-            item.memory.id
-            for item, change in zip(judged, changes, strict=True)
-            if change == "changed" and item.memory.state is State.BUFFERED
-        ]
-        note = _index(catalog, open_store, fresh, faded)
+        note = _accept(catalog, open_store, fresh, now=now) if fresh else ""
         for item, change in zip(judged, changes, strict=True):
             done = item.memory.state is State.PENDING and not note
             memory = replace(item.memory, state=State.INDEXED) if done else item.memory
@@ -76,20 +67,42 @@ def ingest(
     return results
 
 
-def _index(
-    catalog: Catalog, open_store: Callable[[], Store], fresh: Sequence[Judged], faded: Sequence[str]
+def _accept(
+    catalog: Catalog, open_store: Callable[[], Store], fresh: Sequence[Judged], *, now: datetime
 ) -> str:
-    """Bring memories into the store and take faded ones out; return why they have to wait, or nothing."""
+    """Make memories durable, then searchable by meaning; return why the latter has to wait, or nothing."""
+    # What has faded since it was indexed leaves the store, with its former text, in the same transaction.
+    buffered = {item.memory.id for item in fresh if item.memory.state is State.BUFFERED}
+    known = catalog.memories.known(buffered)
+    faded = [key for key, before in known.items() if before.state is not State.BUFFERED]
     records = [record_of(item.memory, item.chunks) for item in fresh if item.memory.state is State.PENDING]
+
+    def accept() -> None:
+        with catalog.database.write():
+            catalog.memories.accept([(item.memory, item.chunks) for item in fresh])
+            catalog.log.write("ingest", {"memories": len(fresh)}, now=now)
+
     try:
         if faded:
-            open_store().delete(faded)
+            _take_out(open_store, faded, finish=accept)
+        else:
+            accept()
         if records:
             index(catalog, open_store(), records)
     except BackendError as error:
         # The text is durable and full text finds it; the next seed or gc makes up for the rest.
         return str(error)
     return ""
+
+
+def _take_out(open_store: Callable[[], Store], faded: Sequence[str], *, finish: Callable[[], None]) -> None:
+    """Delete from the store and finish, in one transaction; where there is no store, finish and raise."""
+    try:
+        store = open_store()
+    except BackendError:
+        finish()
+        raise
+    store.delete(faded, finish=finish)
 
 
 def compare(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Change], dict[str, datetime]]:

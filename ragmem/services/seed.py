@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from ragmem.catalog.batches import batches
@@ -102,10 +101,12 @@ def _resume(catalog: Catalog, open_store: Callable[[], Store], *, rebuild: bool,
     left = len(catalog.memories.ids(states=[State.PENDING]))
     if rebuild:
         indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
+        # All of them first: whatever run comes after one that is killed here puts them back, and where the
+        # model has changed none is left with vectors of the former one.
+        catalog.memories.mark(indexed, State.PENDING)
         progress.begin("take out", len(indexed))
         for batch in batches(indexed):
-            # Pending in the same transaction: a run that is killed here goes on with putting them back.
-            open_store().delete(batch, finish=partial(catalog.memories.mark, batch, State.PENDING))
+            open_store().delete(batch)
             progress.advance(len(batch))
         open_store().sweep()
     pending = len(catalog.memories.ids(states=[State.PENDING]))

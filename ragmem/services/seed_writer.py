@@ -10,7 +10,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.model import Record, Tier
 from ragmem.ports import Store
-from ragmem.services.index import index, record_of
+from ragmem.services.index import forget, index, record_of
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
 from ragmem.services.progress import Progress
@@ -113,13 +113,13 @@ class Writer:
             self.catalog.files.remember(batch.files)
             if batch.redated:
                 self.catalog.memories.redate(batch.redated)
-            self.catalog.memories.remove(batch.faded)
 
         if batch.faded:
-            self.open_store().delete(batch.faded)
+            # Before their files count as seen: a run that is killed after this reads the files once more.
+            forget(self.catalog, self.open_store(), batch.faded)
         if records:
             index(self.catalog, self.open_store(), records, finish=finish)
-        elif batch.files or batch.redated or batch.faded:
+        elif batch.files or batch.redated:
             with self.catalog.database.write():
                 finish()
         self.progress.advance(batch.steps)

@@ -25,7 +25,7 @@ DEEP_DAMAGES = {
     f"UPDATE chunks SET end_at = end_at - 3 WHERE n = {A_CHUNK}": "have chunks that do not rebuild",
     f"UPDATE chunks_text SET text = 'other' WHERE rowid = {A_CHUNK}": "another text than full text",
     "UPDATE trash SET memory = '{}'": "runs in the trash have memories that cannot be brought back",
-    f"UPDATE chunks_text_content SET c2 = 'past the index' WHERE id = {A_CHUNK}": "the index of the full text",
+    f"UPDATE chunks_text_content SET c2 = 'unindexed' WHERE id = {A_CHUNK}": "the index of the full text",
 }
 
 

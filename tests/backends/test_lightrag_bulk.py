@@ -1,0 +1,216 @@
+"""What LightRAG asks for in bulk is answered in bulk, and a batch merges as single memories would."""
+
+import asyncio
+import json
+import random
+
+import pytest
+
+from ragmem.backends import fake, lightrag
+from ragmem.backends.lightrag import engine, merging, records, registration
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.testing import make_record
+
+LEFT_TO_THE_BASE = {
+    # Nothing to open or close: the database belongs to the home, and all but vectors are written at once.
+    "initialize": {"KV", "VECTOR", "GRAPH", "DOC_STATUS"},
+    "finalize": {"KV", "GRAPH", "DOC_STATUS"},
+    "drop_pending_index_ops": {"KV", "GRAPH", "DOC_STATUS"},
+    # Plain computation on the arguments.
+    "resolve_status_filter_values": {"DOC_STATUS"},
+    # An operator's repair of stores where one file had several documents: ours never had, and LightRAG says
+    # in its capabilities that the storage does not offer it.
+    "list_source_conflicts_page": {"DOC_STATUS"},
+    "repair_source_conflict": {"DOC_STATUS"},
+}
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = SQLiteDatabase(tmp_path / "home")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def store(database):
+    store = lightrag.open_store({}, fake.open_models({}), database=database)
+    store._create()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def rag(store):
+    return store._engine.instance("bulk").rag
+
+
+def run(function, *arguments, **options):
+    return engine.run(lambda: function(*arguments, **options))
+
+
+@pytest.mark.parametrize("kind", ["KV", "VECTOR", "GRAPH", "DOC_STATUS"])
+def test_every_method_of_lightrags_base_class_is_ours_or_left_to_it_for_a_reason(kind, tmp_path):
+    registration.import_lightrag(tmp_path)
+    from lightrag.kg.factory import get_storage_class
+
+    ours = get_storage_class(getattr(registration, kind))
+    inherited = {
+        name
+        for base in ours.__mro__[1:-1]
+        for name, member in vars(base).items()
+        if not name.startswith("_")
+        and (callable(member) or isinstance(member, staticmethod))
+        and name not in vars(ours)
+    }
+    assert inherited == {name for name, kinds in LEFT_TO_THE_BASE.items() if kind in kinds}
+
+
+class Statements:
+    """Counts the statements of a connection while it is entered."""
+
+    def __init__(self, database):
+        self.connection = database.connection()
+        self.count = 0
+
+    def __enter__(self):
+        self.connection.set_trace_callback(self.add)
+        return self
+
+    def __exit__(self, *_):
+        self.connection.set_trace_callback(None)
+
+    def add(self, statement):
+        self.count += statement.split()[0] not in {"BEGIN", "ROLLBACK", "COMMIT", "--"}
+
+
+def names_of(count):
+    return [f"Entity {number:03}" for number in range(count)]
+
+
+def pairs_of(count):
+    return [(name, "Hub") for name in names_of(count)]
+
+
+READS = {
+    "has_nodes_batch": ("chunk_entity_relation_graph", names_of),
+    "get_nodes_batch": ("chunk_entity_relation_graph", names_of),
+    "node_degrees_batch": ("chunk_entity_relation_graph", names_of),
+    "edge_degrees_batch": ("chunk_entity_relation_graph", pairs_of),
+    "get_nodes_edges_batch": ("chunk_entity_relation_graph", names_of),
+    "get_edges_batch": (
+        "chunk_entity_relation_graph",
+        lambda count: [{"src": one, "tgt": other} for one, other in pairs_of(count)],
+    ),
+    "get_by_ids": ("text_chunks", names_of),
+    "filter_keys": ("entity_chunks", lambda count: set(names_of(count))),
+    "get_vectors_by_ids": ("entities_vdb", names_of),
+    "get_docs_by_ids": ("doc_status", names_of),
+    "get_full_docs_by_ids": ("doc_status", names_of),
+}
+
+
+@pytest.mark.parametrize("method", READS)
+def test_a_bulk_read_takes_no_more_statements_for_two_hundred_than_for_one(rag, database, method):
+    attribute, arguments = READS[method]
+    storage = getattr(rag, attribute)
+    counts = []
+    for size in (1, 200):
+        with Statements(database) as statements:
+            run(getattr(storage, method), arguments(size))
+        counts.append(statements.count)
+    assert counts[0] == counts[1] > 0
+
+
+def test_tracking_rows_are_read_in_one_statement_and_as_single_reads_give_them(rag, database):
+    rows = {
+        name: {"chunk_ids": [f"c{number}" for number in range(place % 40)]}
+        for place, name in enumerate(names_of(120))
+    }
+    run(rag.entity_chunks.upsert, rows)
+    with Statements(database) as statements:
+        found = run(rag.entity_chunks.get_by_ids, [*rows, "nobody"])
+    assert statements.count == 1
+    single = [run(rag.entity_chunks.get_by_id, name) for name in [*rows, "nobody"]]
+    assert found == single
+    assert found[-1] is None
+    assert found[39]["chunk_ids"] == [f"c{number}" for number in range(39 - 32, 39)]
+
+
+def made_up_merges(seed):
+    """Several batches of what chunks say of a few entities: some are related without being described."""
+    chance = random.Random(seed)
+    names = ["Redis", "Kafka", "Postgres", "Billing", "Search", "Ledger", "Hub"]
+    for batch in range(6):
+        yield [
+            merge
+            for place in range(chance.randint(1, 5))
+            for merge in records.merge_input(
+                make_record(
+                    f"memory-{batch}-{place}",
+                    f"memory {place} of batch {batch}",
+                    entities=sorted({"Hub", *chance.sample(names, 3)}),
+                    relations=[tuple(chance.sample([*names, "Unnamed"], 2)) for _ in range(3)],
+                    hours=batch * 10 + place,
+                )
+            )
+        ]
+
+
+def comparable(data):
+    """What a node or edge says without when it was built, and in which order of the edges of one batch."""
+    fields = json.loads(data)
+    sources = {name: sorted(fields[name].split("<SEP>")) for name in ("source_id", "file_path")}
+    return {**fields, **sources, "created_at": 0}
+
+
+def graph_of(database, workspace):
+    with database.read() as connection:
+        nodes = {
+            name: (degree, comparable(data))
+            for name, degree, data in connection.execute(
+                "SELECT id, degree, data FROM store_nodes WHERE workspace = ?", [workspace]
+            )
+        }
+        edges = {
+            (source, target): (weight, comparable(data))
+            for source, target, weight, data in connection.execute(
+                "SELECT source, target, weight, data FROM store_edges WHERE workspace = ?", [workspace]
+            )
+        }
+        tables = [
+            set(connection.execute(statement, [workspace]))
+            for statement in (
+                "SELECT namespace, key, chunk_id FROM store_sources WHERE workspace = ?",
+                "SELECT namespace, id, subject, object, scale, vector FROM store_vectors WHERE workspace = ?",
+            )
+        ]
+    return nodes, edges, tables
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_our_merge_leaves_what_lightrags_merge_leaves_on_the_storages_themselves(store, database, seed):
+    ours, theirs = store._engine.instance("ours"), store._engine.instance("theirs")
+    from lightrag.operate import merge_nodes_and_edges
+
+    for merges in made_up_merges(seed):
+        with database.write():
+            run(merging.merge, ours, database, merges)
+            run(
+                merge_nodes_and_edges,
+                chunk_results=merges,
+                knowledge_graph_inst=theirs.rag.chunk_entity_relation_graph,
+                entity_vdb=theirs.rag.entities_vdb,
+                relationships_vdb=theirs.rag.relationships_vdb,
+                global_config=theirs.config,
+                pipeline_status={},
+                pipeline_status_lock=asyncio.Lock(),
+                entity_chunks_storage=theirs.rag.entity_chunks,
+                relation_chunks_storage=theirs.rag.relation_chunks,
+            )
+            for instance in (ours, theirs):
+                for index in instance.indexes():
+                    run(index.index_done_callback)
+    found = graph_of(database, "ours")
+    assert len(found[0]) == 8
+    assert found == graph_of(database, "theirs")

@@ -12,11 +12,15 @@ EXACT_LIMIT = 1500
 """Vectors up to which every one is compared and none is copied to files. At 4,900 the first query of a
 process takes 2 ms from the files and 44 ms from the rows of the database, a later one 1 ms instead of 8."""
 
-PRESELECT = 400
-"""Candidates by sign bits; measured recall@10 of 0.9994 on real sentence vectors."""
+PRESELECT = 800
+"""Candidates by sign bits at least. Of the ten nearest that int8 has to offer among 63,000 real vectors, 400
+keep 99.5 % and 800 keep 99.9 %, for a third of a millisecond more."""
 
 PRESELECT_FACTOR = 10
 """Candidates per wanted hit, where that is more."""
+
+PRESELECT_SHARE = 300
+"""One in so many rows is a candidate, where that is more: the denser they lie, the less signs tell apart."""
 
 _BLOCK = 8192
 """Rows that are compared at a time: what they need in between stays in the processor's cache."""
@@ -141,7 +145,7 @@ def scores(
     `query` has unit length. Beyond EXACT_LIMIT rows the best by sign bits are compared only.
     """
     wanted = None if workspaces is None else [workspace_number(name) for name in workspaces]
-    preselect = max(PRESELECT, PRESELECT_FACTOR * count)
+    preselect = max(PRESELECT, PRESELECT_FACTOR * count, len(segment) // PRESELECT_SHARE)
     if len(segment) > max(EXACT_LIMIT, preselect):
         chosen = _nearest_by_sign(segment, query, wanted, preselect)
     elif wanted is None:

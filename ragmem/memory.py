@@ -7,7 +7,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +23,8 @@ from ragmem.ports import Models, Store
 
 if TYPE_CHECKING:
     from ragmem.readers.scope import ProjectFinder
+    from ragmem.services.doctor_repair import Step
+    from ragmem.services.doctor_report import Patient, Report
     from ragmem.services.gc import Outcome, Plan
     from ragmem.services.hand_in import Handed, HandIn
     from ragmem.services.ingest import Ingested
@@ -112,6 +114,9 @@ class Ragmem:
     def store(self) -> Store:
         """The configured store; raises BackendError when there is no such backend."""
         self.prepare()
+        return self._open_store()
+
+    def _open_store(self) -> Store:
         with self._opening:
             if self._store is None:
                 wanted = self.settings.store
@@ -298,6 +303,38 @@ class Ragmem:
 
         ids = [self.memory(prefix).id for prefix in prefixes]
         return trash(self.catalog, self.store, ids, rules=dict.fromkeys(ids, "asked"), now=now())
+
+    def examine(self, *, deep: bool = False, read_only: bool = False) -> "Report":
+        """Check everything that can go wrong; `read_only` writes nothing, not even a canary."""
+        from ragmem.services.doctor import examine
+
+        return examine(self._patient(deep=deep, read_only=read_only))
+
+    def repair(self, steps: "Iterable[Step]") -> "Iterator[Step]":
+        """Carry out what `ragmem.services.doctor_repair.plan` found; yield each step with its outcome."""
+        from ragmem.services.doctor_repair import repair
+
+        return repair(self._patient(), list(steps), sizes=self.settings.chunking)
+
+    def _patient(self, *, deep: bool = False, read_only: bool = False) -> "Patient":
+        from ragmem.services.doctor_report import Patient
+
+        return Patient(
+            settings=self.settings,
+            catalog=self.catalog,
+            open_models=lambda: self.models,
+            open_store=self._open_store,
+            reopen=self._reopen,
+            now=now(),
+            deep=deep,
+            read_only=read_only,
+        )
+
+    def _reopen(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+        self.catalog.close()
 
     def memory(self, prefix: str) -> Memory:
         """Return the memory whose id starts with the prefix; raises NotFoundError."""

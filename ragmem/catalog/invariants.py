@@ -117,7 +117,7 @@ def _text_of(catalog: Catalog, memory: Memory, *, full_text: bool) -> Iterator[s
         rows = _full_text_of(connection, now) if full_text else []
     if now.content_hash != content_hash(now.text):
         yield "memories have another text than their hash says"
-    if not _covers(now.indexed_text, chunks):
+    if not covers(now.indexed_text, chunks):
         yield "memories have chunks that do not rebuild their text"
     tags = " ".join(now.tags)
     if full_text and rows != [(now.title, chunk.heading, chunk.text, tags) for chunk in chunks]:
@@ -132,7 +132,7 @@ def _full_text_of(connection: Connection, memory: Memory) -> list[tuple[str, str
     ).fetchall()
 
 
-def _covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
+def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
     """Tell whether the chunks follow each other and leave out nothing but white space."""
     last = 0
     for chunk in chunks:

@@ -120,6 +120,7 @@ def _stamped(database: Database, connection: Connection) -> int:
 
 
 def _stamp(connection: Connection, version: int) -> None:
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {version}")
 
 

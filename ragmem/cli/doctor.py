@@ -1,0 +1,151 @@
+"""`ragmem doctor`: look for what is wrong, and mend it."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.errors import EXIT_NO, ConfigError, UsageError
+from ragmem.memory import Ragmem
+from ragmem.services.doctor_repair import Step, plan
+from ragmem.services.doctor_report import Check, Report
+
+ROUNDS = 3
+"""Repairs of one run at most: what a damage hid is seen when that is mended."""
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem doctor
+  ragmem doctor --deep --json
+  ragmem doctor --repair --dry-run
+  ragmem doctor --repair --yes
+
+\b
+Exit codes:
+  0  all is well; warnings do not count
+  1  something is wrong
+  2  usage
+  6  the database is damaged, a backup has what is lost
+"""
+
+
+@app.command(epilog=EPILOG)
+def doctor(
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also read every page, and look for each chunk by its text.")
+    ] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    dry_run: DryRunOption = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Write nothing, not even the memory that is deleted again.")
+    ] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Look for what is wrong, and mend it."""
+    if repair and read_only:
+        raise UsageError(
+            "--repair and --read-only exclude each other", hint="ragmem doctor --repair --dry-run"
+        )
+    for given, name in ((dry_run, "--dry-run"), (yes, "--yes")):
+        if given and not repair:
+            raise UsageError(f"{name} goes with --repair", hint=f"ragmem doctor --repair {name}")
+    try:
+        memory = open_memory(quiet=True)
+    except ConfigError as error:
+        report = Report((Check("configuration", "failed", str(error), error.hint),))
+        _say_report(report, as_json=as_json, quiet=quiet)
+        return EXIT_NO
+    with memory:
+        report = memory.examine(deep=deep, read_only=read_only or (repair and dry_run))
+        steps = plan(report) if repair else []
+        if not steps:
+            _say_report(report, as_json=as_json, quiet=quiet)
+            return report.exit_code
+        if not as_json:
+            _say_report(report, as_json=False, quiet=quiet)
+            say()
+            table(("repair", "what it does"), [(step.name, step.what) for step in steps])
+        if dry_run:
+            if as_json:
+                _say_json(report, steps)
+            return report.exit_code
+        _confirm(len(steps), yes=yes)
+        done, report = _repair(memory, steps, deep=deep, quiet=quiet or as_json)
+    if as_json:
+        _say_json(report, done)
+    else:
+        say()
+        _say_report(report, as_json=False, quiet=quiet)
+    return report.exit_code
+
+
+def _repair(memory: Ragmem, steps: list[Step], *, deep: bool, quiet: bool) -> tuple[list[Step], Report]:
+    done: list[Step] = []
+    for _ in range(ROUNDS):
+        for step in memory.repair(steps):
+            done.append(step)
+            if not quiet:
+                tell(f"{step.name or 'backup'}: {step.outcome}")
+        report = memory.examine(deep=deep)
+        tried = {step.name for step in done}
+        steps = [step for step in plan(report) if step.name not in tried]
+        if not steps:
+            break
+    return done, report
+
+
+def _confirm(count: int, *, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "a repair writes to the memory and nobody is here to ask",
+            hint="look with --dry-run, then say --yes",
+        )
+    if not typer.confirm(f"do {plural(count, 'repair')}?", err=True):
+        raise UsageError(
+            "nothing was changed", hint="ragmem doctor --repair --dry-run shows what would be done"
+        )
+
+
+def _say_report(report: Report, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        _say_json(report, [])
+        return
+    table(
+        ("check", "status", "detail", "next step"),
+        [(check.name, check.status, check.detail, check.fix) for check in report.checks],
+    )
+    if report.failed and not quiet:
+        tell(f"{plural(len(report.failed), 'thing')} wrong")
+
+
+def _say_json(report: Report, steps: list[Step]) -> None:
+    document: dict[str, Any] = {
+        "schema": 1,
+        "well": not report.failed,
+        "checks": [
+            {"name": c.name, "status": c.status, "detail": c.detail, "fix": c.fix, "repair": c.mend}
+            for c in report.checks
+        ],
+    }
+    if steps:
+        document["repairs"] = [
+            {"name": step.name or "backup", "what": step.what, "outcome": step.outcome} for step in steps
+        ]
+    say_json(document)

@@ -1,0 +1,37 @@
+"""Examine a memory from the outside in: home, models, database, catalog, store, and a write of its own."""
+
+from collections.abc import Iterable, Iterator
+
+from ragmem.errors import EXIT_DAMAGED, RagmemError
+from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
+from ragmem.services.doctor_home import HOME_CHECKS
+from ragmem.services.doctor_models import CANARY, MODEL_CHECKS
+from ragmem.services.doctor_report import Check, Examination, Patient, Report
+
+
+def examine(patient: Patient) -> Report:
+    """Run all checks; those that need the database end where it cannot be read. Nothing is mended."""
+    around = list(_run(HOME_CHECKS, patient))
+    models = list(_run(MODEL_CHECKS, patient))
+    inside: list[Check] = []
+    if patient.catalog.exists():
+        inside += _run(FIRST, patient)
+        if not _any_failed(inside):
+            inside += _run(DATABASE_CHECKS, patient)
+        only_reads = patient.read_only or patient.catalog.database.read_only
+        if not only_reads and not _any_failed(models) and not _any_failed(inside):
+            inside += _run(CANARY, patient)
+    return Report((*around, *models, *inside))
+
+
+def _any_failed(checks: Iterable[Check]) -> bool:
+    return any(check.status == "failed" for check in checks)
+
+
+def _run(examinations: Iterable[tuple[str, Examination]], patient: Patient) -> Iterator[Check]:
+    """Yield the checks; one that cannot be made is one that failed."""
+    for name, examination in examinations:
+        try:
+            yield from examination(patient)
+        except RagmemError as error:
+            yield Check(name, "failed", str(error), error.hint, damaged=error.exit_code == EXIT_DAMAGED)

@@ -1,0 +1,174 @@
+"""What is in the database: its pages, its schema, the catalog, the full text, the store."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ragmem.catalog import invariants
+from ragmem.catalog.migrations import standing
+from ragmem.catalog.schema import CATALOG
+from ragmem.catalog.structure import damage
+from ragmem.domain.model import State
+from ragmem.errors import RagmemError, StoreDamagedError
+from ragmem.services.doctor_home import newest_backup
+from ragmem.services.doctor_report import REPAIR, Check, Examination, Mend, Patient
+from ragmem.services.invariants import between, unfindable
+
+_TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("vector files", ("vector files",)),
+    ("vectors", ("vector",)),
+    ("graph", ("entit", "relation", "mention")),
+)
+"""Under which name a violation of the store is shown, by the words that it has."""
+
+
+def pages(patient: Patient) -> Iterator[Check]:
+    """Read the pages of a SQLite file; the server's version and pgvector's for PostgreSQL."""
+    database = patient.catalog.database
+    if database.dialect == "postgres":
+        yield from _server(patient)
+        return
+    pragma = "integrity_check" if patient.deep else "quick_check"
+    try:
+        with database.read() as connection:
+            lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(20)")]
+    except StoreDamagedError as error:
+        lines = [str(error)]
+    # What is wrong with the index of the full text is mended by itself; newer SQLites tell of it here.
+    lines = [" ".join(line.split()) for line in lines if line != "ok" and "FTS5" not in line]
+    if not lines:
+        yield Check("database", "ok", f"{pragma}: ok")
+        return
+    more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+    yield Check("database", "failed", f"{lines[0]}{more}", restoring(patient), "salvage", damaged=True)
+
+
+def restoring(patient: Patient) -> str:
+    """Return the command that puts the newest backup back."""
+    backup = newest_backup(patient)
+    if backup is None:
+        return f"no backup was found; {REPAIR} saves what can be read, `ragmem seed` reads the rest again"
+    return f'ragmem restore "{backup}"'
+
+
+def _server(patient: Patient) -> Iterator[Check]:
+    with patient.catalog.database.read() as connection:
+        (version,) = connection.execute("SELECT version()").fetchone()
+        row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+    yield Check(
+        "database", "ok", " ".join(str(version).split()[:2]) + f" at {patient.catalog.database.place}"
+    )
+    if row is None:
+        fix = "CREATE EXTENSION vector; as a user who may"
+        yield Check("pgvector", "failed", "the extension is not in the database", fix)
+    else:
+        yield Check("pgvector", "ok", f"version {row[0]}")
+
+
+def schema(patient: Patient) -> Iterator[Check]:
+    """Compare the catalog's tables and the record of its steps with what this ragmem would make."""
+    database = patient.catalog.database
+    if database.dialect != "sqlite":
+        patient.catalog.prepare()
+        yield Check("schema", "ok", "the catalog is up to date")
+        return
+    try:
+        lacking = damage(database, CATALOG).text
+        with database.read() as connection:
+            version = standing(database, connection, CATALOG).version
+        if not lacking and not patient.read_only and not database.read_only:
+            patient.catalog.prepare()
+    except StoreDamagedError as error:
+        yield Check("schema", "failed", str(error), error.hint, damaged=True)
+        return
+    if lacking:
+        detail = f"a step to a newer schema was half taken; {lacking}"
+        yield Check("schema", "failed", detail, REPAIR, "schema")
+    elif version < CATALOG.version:
+        brought = f"{version} of an older ragmem, the next write brings it to {CATALOG.version}"
+        if not patient.read_only and not database.read_only:
+            brought = f"was {version}, now {CATALOG.version}; the copy from before is kept"
+        yield Check("schema", "ok", brought)
+    else:
+        yield Check("schema", "ok", f"{version}, as this ragmem makes it")
+
+
+def catalog(patient: Patient) -> Iterator[Check]:
+    """Hold the catalog against its invariants, full text apart."""
+    found = invariants.violations(patient.catalog, deep=patient.deep)
+    text = [line for line in found if "full text" in line]
+    rest = [line for line in found if "full text" not in line]
+    count = sum(patient.catalog.overview.counts()["state"].values())
+    yield from _told("catalog", rest, f"{count:,} memories", "catalog")
+    yield from _told("full text", text, "all chunks are in it", "full text")
+
+
+def pending(patient: Patient) -> Iterator[Check]:
+    """Tell how many memories wait for their vectors."""
+    waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
+    if waiting:
+        detail = f"{waiting:,} memories wait to be indexed; a seed, a gc or this finishes them"
+        yield Check("pending", "warning", detail, REPAIR, "pending")
+    else:
+        yield Check("pending", "ok", "no memory waits to be indexed")
+
+
+def store(patient: Patient) -> Iterator[Check]:
+    """Hold the store against its invariants and against the catalog."""
+    try:
+        held = patient.open_store()
+        found = held.check(deep=patient.deep)
+        found += between(patient.catalog, held) if not found else []
+    except StoreDamagedError as error:
+        yield Check("store", "failed", str(error), REPAIR, "store")
+        return
+    topics = Counter(_topic(line) for line in found)
+    for topic in topics:
+        yield from _told(topic, [line for line in found if _topic(line) == topic], "", "store")
+    if not found:
+        figures = held.statistics()
+        said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items())
+        yield Check("store", "ok", said)
+    yield from _models_of_vectors(patient)
+    if patient.deep and not found:
+        yield from _told(
+            "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "store"
+        )
+
+
+def _topic(line: str) -> str:
+    return next((name for name, words in _TOPICS if any(word in line for word in words)), "store")
+
+
+def _models_of_vectors(patient: Patient) -> Iterator[Check]:
+    """Tell of vectors that no search with the configured model can find."""
+    try:
+        embedder = patient.open_models().embedder
+    except RagmemError:
+        return  # the checks of the models tell why
+    wanted = (embedder.model_id, embedder.dimensions)
+    by_model = patient.open_store().vector_models()
+    for (model, dimensions), count in by_model.items():
+        if model != wanted[0]:
+            detail = f'{count:,} vectors are of the model "{model}", the configured one is "{wanted[0]}"'
+            yield Check("vectors", "failed", detail, f"{REPAIR}, or set the former model", "store")
+        elif dimensions != wanted[1]:
+            detail = f"{count:,} vectors have {dimensions} dimensions, the model makes {wanted[1]}"
+            yield Check("vectors", "failed", detail, REPAIR, "store")
+
+
+def _told(name: str, lines: Iterable[str], well: str, mend: Mend) -> Iterator[Check]:
+    found = list(lines)
+    for line in found:
+        yield Check(name, "failed", line, REPAIR, mend)
+    if not found and well:
+        yield Check(name, "ok", well)
+
+
+FIRST: tuple[tuple[str, Examination], ...] = (("database", pages), ("schema", schema))
+"""Where one of them fails, nothing is to be learnt from the others."""
+
+DATABASE_CHECKS: tuple[tuple[str, Examination], ...] = (
+    ("catalog", catalog),
+    ("pending", pending),
+    ("store", store),
+)

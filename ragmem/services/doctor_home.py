@@ -1,0 +1,184 @@
+"""What is around the database: configuration, permissions, disk, software, locks, backups."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ragmem.catalog.backups import FOLDER, backups
+from ragmem.catalog.queue import holder, leftovers
+from ragmem.catalog.sqlite import DATABASE_NAME, LOCK_NAME
+from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
+
+LITTLE_SPACE = 500_000_000
+"""Bytes free from which on nobody needs to be told."""
+NO_SPACE = 50_000_000
+
+OLDEST_SQLITE = (3, 35)
+"""RETURNING came with it."""
+
+OLD_BACKUP_DAYS = 30
+
+EXTRAS: tuple[tuple[str, str], ...] = (
+    ("onnx", "onnxruntime"),
+    ("mlx", "mlx"),
+    ("mlx-embeddings", "mlx_embeddings"),
+    ("serve", "fastapi"),
+    ("postgres", "psycopg"),
+)
+"""Extra -> the module that it brings."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def configuration(patient: Patient) -> Iterator[Check]:
+    """Tell of the files that were read, and of keys that mean nothing."""
+    settings = patient.settings
+    for warning in settings.warnings:
+        yield Check("configuration", "warning", warning, "ragmem inspect config")
+    if not settings.warnings:
+        own = sum(1 for item in settings.provenance if item.origin != "default")
+        yield Check(
+            "configuration", "ok", f"{len(settings.provenance)} settings, {own} of them set somewhere"
+        )
+
+
+def exposed(folders: Sequence[Path]) -> list[Path]:
+    """Return the files and folders that others than their owner can reach, links left out."""
+    found = []
+    for folder in folders:
+        if not folder.is_dir():
+            continue
+        entries = [
+            folder,
+            *(Path(root) / name for root, below, files in os.walk(folder) for name in below + files),
+        ]
+        for path in entries:
+            try:
+                mode = path.lstat().st_mode
+            except FileNotFoundError:  # SQLite's -wal and -shm come and go
+                continue
+            if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & _OTHERS:
+                found.append(path)
+    return found
+
+
+def home(patient: Patient) -> Iterator[Check]:
+    """Tell where the memory is, and whether others can read it."""
+    places = patient.settings.places
+    if not patient.catalog.exists():
+        detail = f'there is no memory in "{patient.catalog.database.place}" yet'
+        yield Check("home", "warning", detail, "ragmem seed")
+        return
+    yield Check("home", "ok", patient.catalog.database.place)
+    open_to_others = exposed([places.data, places.state])
+    if open_to_others:
+        first = open_to_others[0]
+        mode = stat.S_IMODE(first.lstat().st_mode)
+        more = f" and {len(open_to_others) - 1} more" if len(open_to_others) > 1 else ""
+        detail = f'others can reach your memory: "{first}" is {mode:04o}{more}'
+        yield Check("permissions", "failed", detail, REPAIR, "permissions")
+    else:
+        yield Check("permissions", "ok", "only you can read it")
+
+
+def disk(patient: Patient) -> Iterator[Check]:
+    """Tell how much room is left where the memory is."""
+    folder = patient.settings.places.data
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    detail = f'{free / 1e9:.1f} GB free where "{folder}" is'
+    if free < NO_SPACE:
+        yield Check("disk", "failed", detail, "make room: a write needs some more than what it adds")
+    elif free < LITTLE_SPACE:
+        yield Check("disk", "warning", detail, "make room soon")
+    else:
+        yield Check("disk", "ok", detail)
+
+
+def software(patient: Patient) -> Iterator[Check]:
+    """Tell the versions, whether SQLite can do what is asked of it, and which extras are there."""
+    del patient
+    versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        wanted = ".".join(map(str, OLDEST_SQLITE))
+        yield Check(
+            "software", "failed", f"{versions} is too old", f"use a Python with SQLite {wanted} or newer"
+        )
+    elif not _has_full_text():
+        yield Check("software", "failed", f"{versions} has no FTS5", "use a Python whose SQLite has FTS5")
+    else:
+        yield Check("software", "ok", f"{versions} with FTS5")
+    there = [extra for extra, module in EXTRAS if importlib.util.find_spec(module) is not None]
+    yield Check("extras", "ok", f"installed: {', '.join(there) or 'none'}")
+
+
+def _has_full_text() -> bool:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
+        except sqlite3.OperationalError:
+            return False
+    return True
+
+
+def locks(patient: Patient) -> Iterator[Check]:
+    """Tell who writes, and what dead processes left in the queue."""
+    lock = patient.catalog.database.home / LOCK_NAME
+    if lock.exists() and not lock.is_file():
+        detail = f'"{lock}" is not a file, so that nobody can write'
+        yield Check("locks", "failed", detail, f'move it away: mv "{lock}" "{lock}.away"')
+        return
+    left = leftovers(lock)
+    if left:
+        detail = f"{len(left)} left by dead processes: {', '.join(path.name for path in left[:3])}"
+        yield Check("locks", "failed", f'places in "{left[0].parent}" {detail}', REPAIR, "locks")
+        return
+    process = holder(lock) if lock.exists() else None
+    yield Check("locks", "ok", "nobody writes" if process is None else f"process {process} writes now")
+
+
+def backup_age(patient: Patient) -> Iterator[Check]:
+    """Tell how old the newest backup is."""
+    newest = newest_backup(patient)
+    if newest is None:
+        yield Check("backups", "warning", "there is none", "ragmem backup")
+        return
+    taken = datetime.fromtimestamp(newest.stat().st_mtime, UTC)
+    days = (patient.now - taken).days
+    old = days > OLD_BACKUP_DAYS
+    when = "today" if days < 1 else f"{days} days ago"
+    yield Check(
+        "backups",
+        "warning" if old else "ok",
+        f'the newest, "{newest}", was made {when}',
+        "ragmem backup" if old else "",
+    )
+
+
+def newest_backup(patient: Patient) -> Path | None:
+    """Return the newest backup of this home, None where there is none."""
+    data = patient.settings.places.data
+    found = [
+        path for path in (data / FOLDER).glob("*") if path.is_file() and not path.name.startswith("damaged-")
+    ]
+    found += backups(data / DATABASE_NAME)
+    return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+HOME_CHECKS: tuple[tuple[str, Examination], ...] = (
+    ("configuration", configuration),
+    ("home", home),
+    ("disk", disk),
+    ("software", software),
+    ("locks", locks),
+    ("backups", backup_age),
+)
+"""In this order, without opening the database."""

@@ -1,0 +1,170 @@
+"""Mend what an examination found: decide first, copy the database, then rebuild from the catalog."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragmem.catalog.backups import back_up
+from ragmem.catalog.batches import batches
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.invariants import covers
+from ragmem.catalog.mending import drop_strays, rebuild_full_text
+from ragmem.catalog.queue import leftovers
+from ragmem.catalog.schema import CATALOG
+from ragmem.catalog.sqlite import LOCK_NAME
+from ragmem.catalog.structure import complete
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Chunk, Memory, State
+from ragmem.ports import Store
+from ragmem.services.doctor_home import exposed
+from ragmem.services.doctor_report import Mend, Patient, Report
+from ragmem.services.doctor_salvage import salvage, waiting
+from ragmem.services.index import index_pending
+from ragmem.services.invariants import between
+from ragmem.services.judge import chunks_of
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+ACCEPTED_AT_ONCE = 200
+"""Memories that are cut anew in one transaction."""
+
+PLANS: dict[Mend, str] = {
+    "permissions": "make files and folders yours alone (0600, 0700)",
+    "locks": "remove what dead processes left in the queue of writers",
+    "salvage": "copy every memory that can be read into a new database, index it anew, keep the damaged file",
+    "schema": "complete the half-taken step to this schema",
+    "catalog": "cut the memories whose chunks do not fit anew, drop chunks of no memory",
+    "full text": "write the full text anew from the chunks",
+    "store": "put what is damaged in vectors and graph back from the catalog, write the vector files anew",
+    "pending": "index the memories that wait",
+}
+"""What each repair does, in the order in which they are done."""
+
+_WRITES: frozenset[Mend] = frozenset({"schema", "catalog", "full text", "store", "pending"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A repair, what it does, and how it went (empty before)."""
+
+    name: Mend
+    what: str
+    outcome: str = ""
+
+
+def plan(report: Report) -> list[Step]:
+    """Return what would be done about a report, in order; nothing is changed."""
+    wanted = {check.mend for check in report.checks}
+    if "salvage" in wanted:
+        # What was not looked at for the damage is made anew with it.
+        wanted -= _WRITES
+    return [Step(name, what) for name, what in PLANS.items() if name in wanted]
+
+
+def repair(patient: Patient, steps: list[Step], *, sizes: ChunkingSettings) -> Iterator[Step]:
+    """Carry the steps out and yield each with its outcome; the database is copied before the first write.
+
+    Every step can be repeated after it was interrupted. Raises BackendError before anything of the store was
+    changed where no embedder answers, StoreDamagedError where nothing can be mended.
+    """
+    names = {step.name for step in steps}
+    database = patient.catalog.database
+    if names & _WRITES and database.dialect == "sqlite":
+        copy = back_up(Path(database.place), "before-repair", verified=False)
+        yield Step("", "copy the database", f'"{copy}"')
+    for step in steps:
+        yield replace(step, outcome=_MENDING[step.name](patient, sizes))
+
+
+def _make_private(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    places = patient.settings.places
+    found = exposed([places.data, places.state])
+    for path in found:
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+    return f"{len(found)} made private"
+
+
+def _remove_leftovers(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    left = leftovers(patient.catalog.database.home / LOCK_NAME)
+    for path in left:
+        path.unlink(missing_ok=True)
+    return f"{len(left)} removed"
+
+
+def rechunk(catalog: Catalog, sizes: ChunkingSettings) -> int:
+    """Cut the memories whose chunks do not rebuild their text anew; return how many."""
+    unsound = [
+        memory for memory in catalog.memories.each() if not _fits(memory, catalog.memories.chunks(memory))
+    ]
+    for batch in batches(unsound, ACCEPTED_AT_ONCE):
+        catalog.memories.accept([(waiting(memory), chunks_of(memory, sizes)) for memory in batch])
+    return len(unsound)
+
+
+def _fits(memory: Memory, chunks: tuple[Chunk, ...]) -> bool:
+    return [chunk.order for chunk in chunks] == list(range(len(chunks))) and covers(
+        memory.indexed_text, chunks
+    )
+
+
+def mend_store(catalog: Catalog, store: Store) -> str:
+    """Put back what a store's own repair took out; where that is not enough, everything."""
+    figures = store.repair()
+    put = _put_back(catalog, store)
+    if store.check() or between(catalog, store):
+        store.repair(whole=True)
+        put = _put_back(catalog, store)
+        return f"all vectors and the graph made anew: {put} memories"
+    said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items() if count)
+    return f"{put} memories put back" + (f" ({said})" if said else "")
+
+
+def _put_back(catalog: Catalog, store: Store) -> int:
+    stored, known = store.memory_ids(), catalog.memories.ids()
+    store.delete(sorted(stored - known))
+    catalog.memories.mark(sorted(catalog.memories.ids(states=[State.INDEXED]) - stored), State.PENDING)
+    return index_pending(catalog, store)
+
+
+def _complete_schema(patient: Patient, sizes: ChunkingSettings) -> str:
+    made = complete(patient.catalog.database, CATALOG)
+    anew = rechunk(patient.catalog, sizes)
+    rebuild_full_text(patient.catalog)
+    return f"made {', '.join(made) or 'the record of the steps'}; {anew} memories cut anew"
+
+
+def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
+    strays = drop_strays(patient.catalog)
+    anew = rechunk(patient.catalog, sizes)
+    rebuild_full_text(patient.catalog)
+    indexed = index_pending(patient.catalog, patient.open_store())
+    return f"{strays} strays, {anew} memories cut anew, {indexed} indexed"
+
+
+def _mend_full_text(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return f"{rebuild_full_text(patient.catalog):,} chunks"
+
+
+def _mend_store(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return mend_store(patient.catalog, patient.open_store())
+
+
+def _index_pending(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return f"{index_pending(patient.catalog, patient.open_store())} memories indexed"
+
+
+_MENDING: dict[Mend, Callable[[Patient, ChunkingSettings], str]] = {
+    "permissions": _make_private,
+    "locks": _remove_leftovers,
+    "salvage": salvage,
+    "schema": _complete_schema,
+    "catalog": _mend_catalog,
+    "full text": _mend_full_text,
+    "store": _mend_store,
+    "pending": _index_pending,
+}

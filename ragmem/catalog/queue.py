@@ -50,7 +50,7 @@ def turn(lock: Path, *, timeout: float) -> Iterator[None]:
             descriptor = _wait(lock, folder, timeout)
     except OSError as error:
         raise StorageError(
-            f'cannot write in "{lock.parent}": {error.strerror}',
+            f'cannot write in "{lock.parent}": {str(error.strerror).lower()}',
             hint="check free space and permissions, or set RAGMEM_HOME to another folder",
         ) from error
     try:

@@ -1,5 +1,7 @@
 """What the errors of SQLite mean to a person."""
 
+import errno
+import os
 import sqlite3
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from ragmem.errors import RagmemError, StorageError, StoreBusyError, StoreDamage
 _DAMAGED = ("malformed", "not a database", "corrupt", "database schema has changed", "could not decode")
 _BUSY = ("locked", "busy")
 _UNWRITABLE = ("readonly", "read-only", "full", "unable to open", "disk i/o")
+_PAGE = 4096
 
 
 def translate(error: sqlite3.Error, path: Path) -> RagmemError:
@@ -23,7 +26,7 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
         )
     if any(word in text for word in _UNWRITABLE):
         return StorageError(
-            f'cannot {"open" if "unable to open" in text else "write"} "{path}": {problem}',
+            f'cannot {"open" if "unable to open" in text else "write"} "{path}": {_cause(path) or problem}',
             hint="check free space and permissions, or set RAGMEM_HOME to another folder",
         )
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(
@@ -33,6 +36,17 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
     return StorageError(
         f'the database "{path}" failed: {problem}', hint="please report it, with the command that failed"
     )
+
+
+def _cause(path: Path) -> str:
+    """Return what SQLite calls an I/O error or a file that it cannot open, where the system tells more."""
+    try:
+        room = os.statvfs(path.parent)
+        os.close(os.open(path.parent, os.O_RDONLY))
+    except OSError as error:
+        return "too many open files" if error.errno in {errno.EMFILE, errno.ENFILE} else ""
+    # Without a page left, the log or the index of the log could not grow.
+    return "database or disk is full" if room.f_bavail * room.f_frsize < _PAGE else ""
 
 
 def _damaged(path: Path, problem: str) -> StoreDamagedError:

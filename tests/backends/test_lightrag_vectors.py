@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import stat
 
 import numpy as np
@@ -249,6 +250,25 @@ def test_a_database_that_was_put_back_does_not_answer_from_newer_files(database,
     fresh = VectorIndex(database)
     for number in range(5000, 5400, 20):
         assert ids(fresh.search("chunks", MODEL, large[number], limit=1)) == [f"user-{number}"]
+
+
+def test_an_index_that_stays_open_knows_nothing_of_the_database_before_the_backup(database, index, tmp_path):
+    # Those that are lost lie far from all others, so that no score of theirs can give them away.
+    kept, lost, fresh = np.split(clustered(300, clusters=1), 3)
+    add(database, kept)
+    with database.read() as connection:
+        backup = sqlite3.connect(tmp_path / "backup.db")
+        connection.backup(backup)
+        backup.close()
+    add(database, -lost, start=100)
+    assert index.search("chunks", MODEL, -lost[50], limit=1)[0].subject == "m150"
+    for suffix in ("-wal", "-shm"):
+        database.path.with_name(database.path.name + suffix).unlink()
+    (tmp_path / "backup.db").replace(database.path)
+    # They get the numbers that the lost ones had.
+    add(database, fresh, start=200)
+    for number in (5, 50, 99):
+        assert index.search("chunks", MODEL, fresh[number], limit=1)[0].subject == f"m{200 + number}"
 
 
 def test_a_sidecar_that_cannot_be_written_is_done_without(database, large):

@@ -253,19 +253,20 @@ def table(results: dict[int, Any]) -> tuple[list[str], list[list[str]]]:
 def remarks(results: dict[int, Any], model: str) -> list[str]:
     """Return what the table does not say."""
     lines = [
-        f"model {model}; the {DEPTH} nearest; recall against exact float32; *of real*: those of the nearest "
-        + "that are of a real text",
+        f"model {model}; the {DEPTH} nearest; recall against exact float32",
+        "of real: recall of those of the nearest that are of a real text, not a mixture of two",
         f"open + first: within a new process, imports done, the median of {STARTS}",
     ]
     for size, by_system in results.items():
         row = by_system.get("ours")
         if row is None:
             continue
+        rows = f"{row['rows_seconds']:.1f} s, {row['rows_bytes'] / 2**20:,.0f} MB"
+        process = common.milliseconds(row["process"]["median"])
         lines.append(
-            f"{size:,}: {row['real']:,} vectors of real texts, {row['queries']} real questions; "
-            f"the rows were written to the database in {row['rows_seconds']:.1f} s, {row['rows_bytes'] / 2**20:,.0f} MB; a "
-            f"process takes {common.milliseconds(row['process']['median'])} ms from its start to its end "
-            f"with one result, and {row['first_memory']['peak']:,.0f} MB at its peak"
+            f"{size:,}: {row['real']:,} vectors of real texts, {row['queries']} real questions; rows in the "
+            f"database: {rows}; a whole process with one search: {process} ms, "
+            f"{row['first_memory']['peak']:,.0f} MB at its peak"
         )
     return lines
 

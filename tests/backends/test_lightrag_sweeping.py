@@ -1,0 +1,139 @@
+"""A sweep: what a dry run counts is what it removes, and what it frees is used again."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragmem.backends import fake, lightrag
+from ragmem.backends.lightrag import sweeping
+from ragmem.backends.lightrag.schema import TABLES
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.testing import make_record
+
+
+def related(number):
+    """Return a record with an entity and two relations of its own, and some that it shares with others."""
+    shared = ["Hub", f"Third{number % 3}"]
+    return make_record(
+        f"memory {number}",
+        f"text of memory {number} " * 40,
+        entities=[f"Own{number}", *shared],
+        relations=[(f"Own{number}", name) for name in shared] + [("Hub", shared[1])],
+        hours=number,
+    )
+
+
+def dump(database):
+    with database.read() as connection:
+        return {
+            table: sorted(map(repr, connection.execute(f"SELECT rowid, * FROM {table}"))) for table in TABLES
+        }
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """Return a home of some memories that share entities, and the (table, row) of all that it holds."""
+    home = tmp_path_factory.mktemp("template") / "home"
+    database = SQLiteDatabase(home)
+    store = lightrag.open_store({}, fake.open_models({}), database=database)
+    store.put([related(number) for number in range(8)])
+    chain = [(f"Link{n}", f"Link{n + 1}") for n in range(3)]
+    store.put([make_record("chain", "a chain", entities=[a for a, _ in chain] + ["Link3"], relations=chain)])
+    store.close()
+    with database.read() as connection:
+        rows = [
+            (table, row)
+            for table in TABLES
+            for (row,) in connection.execute(f"SELECT rowid FROM {table} ORDER BY rowid")
+        ]
+    database.close()
+    return home, rows
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_dry_run_counts_what_the_sweep_then_removes(template, data):
+    home, rows = template
+    # Documents are lost together with any other rows: what hangs on them becomes an orphan step by step.
+    lost = data.draw(st.lists(st.sampled_from(rows), max_size=12, unique=True))
+    with tempfile.TemporaryDirectory() as folder:
+        database = SQLiteDatabase(shutil.copytree(home, Path(folder) / "home"))
+        with database.write() as connection:
+            for table, row in lost:
+                connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
+        before = dump(database)
+        planned = sweeping.sweep(database, dry_run=True)
+        assert sweeping.sweep(database, dry_run=True) == planned
+        assert dump(database) == before
+        assert sweeping.sweep(database, dry_run=False) == planned
+        assert sum(map(len, before.values())) - sum(map(len, dump(database).values())) == sum(
+            planned.values()
+        )
+        database.close()
+
+
+def test_orphans_of_orphans_are_counted(template, tmp_path):
+    home, _ = template
+    database = SQLiteDatabase(shutil.copytree(home, tmp_path / "home"))
+    assert set(sweeping.sweep(database, dry_run=True).values()) == {0}
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_documents WHERE data LIKE '%a chain%'")
+    planned = sweeping.sweep(database, dry_run=True)
+    assert planned["documents"] == 3
+    assert planned["chunks"] == planned["cached"] == 1
+    assert planned["sources"] == 7
+    assert planned["relations"] == 3
+    assert planned["entities"] == 4
+    assert planned["vectors"] == 1 + 3 + 4
+    database.close()
+
+
+def test_a_dry_run_writes_nothing_and_takes_no_lock(template, tmp_path):
+    home, _ = template
+    database = SQLiteDatabase(shutil.copytree(home, tmp_path / "home"), busy_timeout=0.1)
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_documents")
+    other = SQLiteDatabase(database.home, busy_timeout=0.1)
+    store = lightrag.open_store({}, fake.open_models({}), database=other)
+    with database.write():
+        planned = store.sweep(dry_run=True)
+    other.read_only = True
+    assert store.sweep(dry_run=True) == planned
+    assert planned["chunks"] == 9
+    # Within a transaction it sees what that has done, and leaves no trace in it.
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_kv")
+        assert sweeping.sweep(database, dry_run=True)["chunks"] == 0
+        assert connection.execute("SELECT count(*) FROM sqlite_temp_master").fetchone() == (0,)
+    store.close()
+    other.close()
+    database.close()
+
+
+def pages(database, what):
+    with database.read() as connection:
+        (count,) = connection.execute(f"PRAGMA {what}").fetchone()
+    return count
+
+
+def test_what_a_sweep_frees_is_used_before_the_file_grows(tmp_path):
+    database = SQLiteDatabase(tmp_path / "home")
+    store = lightrag.open_store({}, fake.open_models({}), database=database)
+    store.put([related(number) for number in range(160)])
+    full = pages(database, "page_count")
+    store.delete([related(number).memory.id for number in range(80)])
+    assert set(store.sweep().values()) == {0}
+    free = pages(database, "freelist_count")
+    assert free > 0.2 * full
+    added = 160
+    while pages(database, "freelist_count") > 0.05 * full:
+        store.put([related(added)])
+        added += 1
+        assert pages(database, "page_count") == full
+    assert added - 160 >= 40
+    store.close()
+    database.close()

@@ -1,0 +1,247 @@
+"""What the reliability driver asks of a memory, and what must then be there: texts, steps, expectations."""
+
+import hashlib
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ragmem.domain.model import USER, Draft, Scope, memory_id
+from ragmem.domain.signal import MIN_CHARS
+
+SOURCE = "notes"
+"""The one configured source: files in the notes folder of a world."""
+
+HANDED = "handed"
+"""The source of what is handed in by the API."""
+
+HUBS = ("PostgreSQL", "RedisCache", "BillingService", "DeployQueue", "SearchIndex")
+SEEDING = ("seed", "rebuild", "remodel")
+"""The steps that read all notes on disk."""
+
+BATCH = 48
+"""Memories of one acceptance within an ingest."""
+
+
+def sha(text: str) -> str:
+    """Return the hash that is logged for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def words_of(token: str) -> str:
+    """Return the one word by which a made-up text is found."""
+    return f"token{token}"
+
+
+def make_text(chance: random.Random, token: str, *, paragraphs: int | None = None) -> str:
+    """Return a note that is worth keeping, with entities of its own and some that others share."""
+    count = paragraphs or chance.choice((1, 1, 2, 4, 9))
+    parts = [f"# Note {words_of(token)}"]
+    for number in range(count):
+        one, other = chance.sample(HUBS, 2)
+        parts.append(
+            f"We decided that Worker{token} uses {one} because the error of {other} came from a stale lock"
+            f" (part {number}). The fix was in `worker_{token}_{number}.py`, the config pattern is in"
+            f" deploy/{token}.toml and {words_of(token)} was resolved by version 3.{number}."
+        )
+    return "\n\n".join(parts)
+
+
+def make_chatter(token: str) -> str:
+    """Return a text of so little signal that it is only buffered."""
+    return f"ok thanks {words_of(token)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folders of one world; `log` lies outside of the home."""
+
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        """What RAGMEM_HOME names."""
+        return self.root / "ragmem"
+
+    @property
+    def data(self) -> Path:
+        """Where the database lies."""
+        return self.home / "data"
+
+    @property
+    def notes(self) -> Path:
+        """What seed reads."""
+        return self.root / "user" / "notes"
+
+    @property
+    def user(self) -> Path:
+        """The person's home."""
+        return self.root / "user"
+
+    @property
+    def sources(self) -> Path:
+        """The file that configures the one source."""
+        return self.root / "sources.toml"
+
+    @property
+    def no_sources(self) -> Path:
+        """A file with a source that has no files: seed then finishes what is pending and reads nothing."""
+        return self.root / "no-sources.toml"
+
+    def prepare(self) -> None:
+        """Make the folders that are not ragmem's own."""
+        self.notes.mkdir(parents=True, exist_ok=True)
+        self.sources.write_text(f'[sources.{SOURCE}]\nglob = "~/notes/**/*.md"\nkind = "auto"\n')
+        self.no_sources.write_text('[sources.nothing]\nglob = "~/nothing/*.md"\n')
+
+
+@dataclass(slots=True)
+class Expected:
+    """What is in a home: id -> hash of the text, and run -> the same for what it removed, in order."""
+
+    memories: dict[str, str] = field(default_factory=dict)
+    trash: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def copy(self) -> "Expected":
+        """Return one that can be changed."""
+        return Expected(dict(self.memories), {run: dict(held) for run, held in self.trash.items()})
+
+    def differences(self, found: "Expected") -> list[str]:
+        """Return how what was found differs, one line each; the names of runs do not count."""
+        lines = []
+        for identifier in sorted(self.memories.keys() | found.memories.keys()):
+            wanted, got = self.memories.get(identifier), found.memories.get(identifier)
+            if wanted == got:
+                continue
+            if got is None:
+                lines.append(f"lost: the memory {identifier} is gone")
+            elif wanted is None:
+                lines.append(f"the memory {identifier} is there, and should not be")
+            else:
+                lines.append(f"lost: the memory {identifier} has another text")
+        if sorted(map(sorted, map(dict.items, self.trash.values()))) != sorted(
+            map(sorted, map(dict.items, found.trash.values()))
+        ):
+            lines.append(
+                f"the trash has {[len(held) for held in found.trash.values()]} memories by run,"
+                f" not {[len(held) for held in self.trash.values()]}"
+            )
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation; `kind` is one of reliability_writer.ACTIONS.
+
+    `options`: keep_days of the trash, missing (gc), text (search), models (what the home is opened with from
+    here on),
+    notes (of a seeding: name -> text of all notes on disk).
+    """
+
+    kind: str
+    drafts: tuple[Draft, ...] = ()
+    ids: tuple[str, ...] = ()
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    """Notes that are written (None: removed) before the operation begins."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def id_of(draft: Draft) -> str:
+    """Return the id that a draft's memory will have."""
+    return memory_id(draft.source, draft.scope, draft.uri)
+
+
+def note_id(place: Place, name: str) -> str:
+    """Return the id of the memory of a note."""
+    return memory_id(SOURCE, Scope(USER), str(place.notes / name))
+
+
+def outcomes(
+    step: Step, before: Expected, notes: Iterable[Mapping[str, Any]], place: Place
+) -> list[Expected]:
+    """Return what may be found after each part of a step that is done as a whole, the last one at its end.
+
+    `notes` is what the writer logged about the step so far, such as gc's plan.
+    """
+    maker = {
+        "ingest": _after_ingest,
+        "forget": _after_forget,
+        "undo": _after_undo,
+        "gc": _after_gc,
+        **dict.fromkeys(SEEDING, _after_seed),
+    }.get(step.kind)
+    return [before] if maker is None else maker(step, before, list(notes), place)
+
+
+def _after_ingest(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    del notes, place
+    states = []
+    now = before.copy()
+    for start in range(0, len(step.drafts), BATCH):
+        now = now.copy()
+        now.memories.update({id_of(draft): sha(draft.text) for draft in step.drafts[start : start + BATCH]})
+        states.append(now)
+    return states
+
+
+def _after_forget(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    del place
+    now = before.copy()
+    run = next((note["run"] for note in notes if "run" in note), "?")
+    now.trash[run] = {identifier: now.memories.pop(identifier) for identifier in step.ids}
+    return [now]
+
+
+def _after_undo(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    del step, notes, place
+    if not before.trash:
+        return [before]
+    now = before.copy()
+    _, held = now.trash.popitem()
+    now.memories = {**held, **now.memories}
+    return [now]
+
+
+def _after_gc(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    del place
+    removed = next((note["remove"] for note in notes if "remove" in note), None)
+    if removed is None:
+        return [before]
+    run = next((note["run"] for note in notes if "run" in note), "?")
+    states = []
+    now = before.copy()
+    if removed:
+        now.trash[run] = {identifier: now.memories.pop(identifier) for identifier in removed}
+        states.append(now)
+    if step.options.get("keep_days") == 0:
+        # Everything that was in the trash before this run has expired.
+        now = now.copy()
+        now.trash = {name: held for name, held in now.trash.items() if name == run and removed}
+        states.append(now)
+    return states or [before]
+
+
+def _after_seed(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    """Return the end only: what lies between is checked memory by memory, see `between`."""
+    del notes
+    now = before.copy()
+    for name, text in step.options["notes"].items():
+        identifier = note_id(place, name)
+        if len(text) < MIN_CHARS:
+            now.memories.pop(identifier, None)
+        else:
+            now.memories[identifier] = sha(text)
+    return [now]
+
+
+def between(before: Expected, after: Expected, found: Expected) -> list[str]:
+    """Return where what was found is neither as before nor as after, memory by memory."""
+    mixed = before.copy()
+    for identifier in before.memories.keys() | after.memories.keys():
+        if found.memories.get(identifier) == after.memories.get(identifier):
+            if identifier in after.memories:
+                mixed.memories[identifier] = after.memories[identifier]
+            else:
+                mixed.memories.pop(identifier, None)
+    return mixed.differences(found)

@@ -659,6 +659,7 @@ def test_a_read_only_home_still_answers(read_only: Home, backends: dict[str, str
     assert result.code == 0
     assert "WAL mode" in result.out
     assert read_only.run("inspect", first=unprivileged()).code == 0
+    assert read_only.run("gc", "--dry-run", first=unprivileged(), **backends).code == 0
     read_only.assert_nothing_lost()
 
 

@@ -351,15 +351,15 @@ class FakeStore:
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Remove what belongs to no memory."""
+        orphans = {
+            name: f"FROM {table} WHERE memory_id NOT IN (SELECT id FROM fake_memories)"
+            for name, table in list(_TABLES.items())[1:]
+        }
+        if dry_run:
+            return {name: len(self._rows(f"SELECT 1 {rows}")) for name, rows in orphans.items()}
         self._create()
-        figures = {}
         with self._database.write() as connection:
-            for name, table in list(_TABLES.items())[1:]:
-                orphans = f"FROM {table} WHERE memory_id NOT IN (SELECT id FROM fake_memories)"
-                figures[name] = connection.execute(f"SELECT count(*) {orphans}").fetchone()[0]
-                if not dry_run:
-                    connection.execute(f"DELETE {orphans}")
-        return figures
+            return {name: connection.execute(f"DELETE {rows}").rowcount for name, rows in orphans.items()}
 
     def check(self, *, deep: bool = False) -> list[str]:
         """Return which tables have rows of no memory; deep: and which vectors have another length."""

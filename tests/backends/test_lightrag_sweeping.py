@@ -1,5 +1,6 @@
 """A sweep: what a dry run counts is what it removes, and what it frees is used again."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -92,7 +93,22 @@ def test_orphans_of_orphans_are_counted(template, tmp_path):
     database.close()
 
 
-def test_a_dry_run_writes_nothing_and_takes_no_lock(template, tmp_path):
+def test_a_dry_run_works_on_a_home_that_cannot_be_written(template, tmp_path, monkeypatch):
+    home, _ = template
+    database = SQLiteDatabase(shutil.copytree(home, tmp_path / "home"))
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_documents")
+    database.close()
+    # Permissions do not bind root.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    reader = SQLiteDatabase(database.home)
+    planned = sweeping.sweep(reader, dry_run=True)
+    assert reader.read_only
+    assert (planned["chunks"], planned["entities"]) == (9, 8 + 4 + 4)
+    reader.close()
+
+
+def test_a_dry_run_takes_no_lock_and_leaves_no_trace(template, tmp_path):
     home, _ = template
     database = SQLiteDatabase(shutil.copytree(home, tmp_path / "home"), busy_timeout=0.1)
     with database.write() as connection:
@@ -101,8 +117,6 @@ def test_a_dry_run_writes_nothing_and_takes_no_lock(template, tmp_path):
     store = lightrag.open_store({}, fake.open_models({}), database=other)
     with database.write():
         planned = store.sweep(dry_run=True)
-    other.read_only = True
-    assert store.sweep(dry_run=True) == planned
     assert planned["chunks"] == 9
     # Within a transaction it sees what that has done, and leaves no trace in it.
     with database.write() as connection:

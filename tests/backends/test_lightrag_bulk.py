@@ -214,3 +214,46 @@ def test_our_merge_leaves_what_lightrags_merge_leaves_on_the_storages_themselves
     found = graph_of(database, "ours")
     assert len(found[0]) == 8
     assert found == graph_of(database, "theirs")
+
+
+class Plans(Statements):
+    """Keeps how SQLite carries out each statement, with the lists that it really gets."""
+
+    def __enter__(self):
+        self.statements = set()
+        return super().__enter__()
+
+    def add(self, statement):
+        if statement.startswith(("SELECT", "DELETE", "UPDATE")) and "store_" in statement:
+            self.statements.add(statement)
+
+    def weak(self):
+        """The steps that read a table, or all rows of a workspace, with their statement."""
+        for statement in sorted(self.statements):
+            for *_, step in self.connection.execute(f"EXPLAIN QUERY PLAN {statement}"):
+                whole = step.startswith("SCAN") and "store_" in step
+                if whole or step.endswith(("(workspace=?)", "(workspace=? AND namespace=?)")):
+                    yield step, statement[:300]
+
+
+def test_no_statement_of_a_put_a_query_or_a_deletion_reads_a_whole_table(store, database):
+    def made_up(number):
+        entities = ["Hub", *(f"Entity {number + step}" for step in range(3))]
+        return make_record(
+            f"memory-{number}",
+            f"memory {number} speaks of {' and '.join(entities)}",
+            entities=entities,
+            relations=[(entities[0], entities[1]), (entities[1], entities[2])],
+        )
+
+    # As many as make SQLite think that reading everything is cheaper.
+    memories = [made_up(number) for number in range(300)]
+    project = memories[0].memory.scope.project
+    store.put(memories[:10])
+    with Plans(database) as plans:
+        store.put(memories)
+        for mode in ("naive", "local", "global", "hybrid", "mix"):
+            store.native_query("Hub and Entity 7", mode, keywords=["Hub"], limit=200, project=project)
+        store.delete([record.memory.id for record in memories])
+    assert len(plans.statements) > 50
+    assert list(plans.weak()) == []

@@ -60,12 +60,12 @@ class _Removal:
         self._delete_kv("text_chunks", chunks)
         for namespace in ("full_docs", "full_entities", "full_relations"):
             self._delete_kv(namespace, memories)
+        # One by one: with a long list, SQLite reads the vectors of all chunks instead.
+        self._connection.executemany(
+            f"DELETE FROM store_vectors WHERE workspace = ? AND namespace = '{names.CHUNKS}' AND subject = ?",
+            [(self._workspace, memory) for memory in memories],
+        )
         for part in batches(memories):
-            self._connection.execute(
-                f"DELETE FROM store_vectors WHERE workspace = ? AND namespace = '{names.CHUNKS}'"
-                f" AND subject IN ({marks(part)})",
-                (self._workspace, *part),
-            )
             self._connection.execute(
                 f"DELETE FROM store_documents WHERE workspace = ? AND id IN ({marks(part)})",
                 (self._workspace, *part),

@@ -11,7 +11,6 @@ from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNod
 from ragmem.backends.lightrag import walk
 from ragmem.backends.lightrag.home import home_of
 from ragmem.backends.lightrag.walk import ordered
-from ragmem.catalog.batches import batches, marks
 
 _UPSERT_NODE = (
     "INSERT INTO store_nodes (workspace, id, folded, data) VALUES (?, ?, ?, ?)"
@@ -77,17 +76,8 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
 
     async def has_nodes_batch(self, node_ids: list[str]) -> set[str]:
         """Return those of the ids that exist."""
-        found: set[str] = set()
         with self._database.read() as connection:
-            for part in batches(node_ids):
-                found.update(
-                    name
-                    for (name,) in connection.execute(
-                        f"SELECT id FROM store_nodes WHERE workspace = ? AND id IN ({marks(part)})",
-                        (self.workspace, *part),
-                    )
-                )
-        return found
+            return set(walk.degrees(connection, self.workspace, node_ids))
 
     async def node_degrees_batch(self, node_ids: list[str]) -> dict[str, int]:
         """Return the degree of each node; 0 where it is absent."""

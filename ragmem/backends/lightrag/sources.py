@@ -4,8 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import orjson
-
+from ragmem.backends.lightrag.walk import listed
 from ragmem.catalog.batches import batches, marks
 
 ENTITY_CHUNKS = "entity_chunks"
@@ -46,14 +45,16 @@ def newest_chunks_of(
 ) -> dict[str, list[str]]:
     """Return the newest chunk ids of those entities or relations that have any, oldest first."""
     found: dict[str, list[str]] = {}
-    for key, chunk in connection.execute(
-        # One search of the index for each key, which reads `limit` rows however many there are.
-        "SELECT wanted.value, source.chunk_id FROM json_each(?1) AS wanted CROSS JOIN store_sources AS source"
-        " WHERE source.seq IN (SELECT seq FROM store_sources WHERE workspace = ?2 AND namespace = ?3"
-        " AND key = wanted.value ORDER BY seq DESC LIMIT ?4) ORDER BY source.seq",
-        (orjson.dumps(list(keys)).decode(), workspace, namespace, limit),
-    ):
-        found.setdefault(key, []).append(chunk)
+    for part in batches(dict.fromkeys(keys)):
+        for key, chunk in connection.execute(
+            # One search of the index for each key, which reads `limit` rows however many there are.
+            f"SELECT wanted.column1, source.chunk_id FROM {listed(part)} AS wanted"
+            " CROSS JOIN store_sources AS source WHERE source.seq IN (SELECT seq FROM store_sources"
+            " WHERE workspace = ? AND namespace = ? AND key = wanted.column1 ORDER BY seq DESC LIMIT ?)"
+            " ORDER BY source.seq",
+            (*part, workspace, namespace, limit),
+        ):
+            found.setdefault(key, []).append(chunk)
     return found
 
 

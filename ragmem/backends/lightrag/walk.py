@@ -1,12 +1,13 @@
 """The statements on the graph's tables, shared by LightRAG's storage and the direct reads."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
 
-from ragmem.catalog.batches import PARAMETERS, batches, marks
+from ragmem.catalog.batches import PARAMETERS, batches
 
 ALL = "*"
 """The label that stands for the most connected entities."""
@@ -17,14 +18,25 @@ def ordered(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one <= other else (other, one)
 
 
+# Where many rows are asked for, their keys are the outer loop (CROSS JOIN keeps the order). With `IN` and a
+# long list, SQLite reads the whole table instead, or all of an index that begins with the workspace.
+
+
+def listed(rows: Sequence[str | tuple[str, str]]) -> str:
+    """Return a table of parameters, `(VALUES (?), ...)`; its columns are column1 and, for pairs, column2."""
+    row = "(?)" if isinstance(rows[0], str) else "(?, ?)"
+    return f"(VALUES {', '.join([row] * len(rows))})"
+
+
 def nodes(
     connection: sqlite3.Connection, workspace: str, names: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, Any], int]]:
     """Yield (name, attributes, degree) of those nodes that exist."""
-    for part in batches(names):
+    for part in batches(dict.fromkeys(names)):
         for name, data, degree in connection.execute(
-            f"SELECT id, data, degree FROM store_nodes WHERE workspace = ? AND id IN ({marks(part)})",
-            (workspace, *part),
+            f"SELECT id, data, degree FROM {listed(part)} CROSS JOIN store_nodes"
+            " ON workspace = ? AND id = column1",
+            (*part, workspace),
         ):
             yield name, orjson.loads(data), degree
 
@@ -32,11 +44,12 @@ def nodes(
 def degrees(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:
     """Return the degrees of those nodes that exist."""
     found: dict[str, int] = {}
-    for part in batches(names):
+    for part in batches(dict.fromkeys(names)):
         found.update(
             connection.execute(
-                f"SELECT id, degree FROM store_nodes WHERE workspace = ? AND id IN ({marks(part)})",
-                (workspace, *part),
+                f"SELECT id, degree FROM {listed(part)} CROSS JOIN store_nodes"
+                " ON workspace = ? AND id = column1",
+                (*part, workspace),
             ).fetchall()
         )
     return found
@@ -46,14 +59,11 @@ def edges(
     connection: sqlite3.Connection, workspace: str, pairs: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
     """Yield ((source, target), attributes) of those edges that exist; the pairs are in stored order."""
-    wanted = list(pairs)
-    for start in range(0, len(wanted), PARAMETERS // 2):
-        part = wanted[start : start + PARAMETERS // 2]
-        values = ", ".join(["(?, ?, ?)"] * len(part))
+    for part in batches(dict.fromkeys(pairs), PARAMETERS // 2):
         for source, target, data in connection.execute(
-            "SELECT source, target, data FROM store_edges"
-            f" WHERE (workspace, source, target) IN (VALUES {values})",
-            [value for pair in part for value in (workspace, *pair)],
+            f"SELECT source, target, data FROM {listed(part)} CROSS JOIN store_edges"
+            " ON workspace = ? AND source = column1 AND target = column2",
+            (*chain.from_iterable(part), workspace),
         ):
             yield (source, target), orjson.loads(data)
 
@@ -61,17 +71,14 @@ def edges(
 def adjacent(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, list[str]]:
     """Return the names at the other end of each node's edges."""
     found: dict[str, list[str]] = {}
-    for part in batches(names):
-        for name, other in connection.execute(
-            f"SELECT source, target FROM store_edges WHERE workspace = ? AND source IN ({marks(part)})",
-            (workspace, *part),
-        ):
-            found.setdefault(name, []).append(other)
-        for name, other in connection.execute(
-            f"SELECT target, source FROM store_edges WHERE workspace = ? AND target IN ({marks(part)})",
-            (workspace, *part),
-        ):
-            found.setdefault(name, []).append(other)
+    for part in batches(dict.fromkeys(names)):
+        for near, far in (("source", "target"), ("target", "source")):
+            for name, other in connection.execute(
+                f"SELECT {near}, {far} FROM {listed(part)} CROSS JOIN store_edges"
+                f" ON workspace = ? AND {near} = column1",
+                (*part, workspace),
+            ):
+                found.setdefault(name, []).append(other)
     return found
 
 

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from ragmem.backends.lightrag import schema, segments, sidecar
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.errors import StorageError
 
 DIMENSIONS = 64
 MODEL = "made-up"
@@ -92,6 +95,23 @@ def test_a_sound_home_has_no_problem(database):
     assert VectorIndex(database).check() == []
 
 
+def test_what_a_killed_process_left_half_written_is_no_problem(database, folder):
+    for name in ("codes", "bits"):
+        with (folder / name).open("ab") as file:
+            file.write(bytes(3 * WIDTHS[name] + 1))
+    with (folder / "records").open("ab") as file:
+        file.write(bytes(7))
+    shutil.copytree(folder, folder.with_suffix(".new"))
+    index = VectorIndex(database)
+    assert index.check() == []
+    add(database, unit_vectors(300, seed=1), start=COUNT)
+    assert nearest(index, VECTORS[9]) == "9"
+    assert (folder / "records").stat().st_size == (COUNT + 300) * WIDTHS["records"]
+    assert index.check() == []
+    assert index.compact(dry_run=False) == COUNT
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
+
+
 def test_a_home_without_vectors_has_no_problem(tmp_path):
     database = SQLiteDatabase(tmp_path / "empty")
     schema.create(database)
@@ -146,6 +166,11 @@ def drop_a_row(folder):
         (folder / name).write_bytes(content[: 700 * width] + content[701 * width :])
 
 
+def hold_another_dimension(folder):
+    rows = np.fromfile(folder / "codes", np.int8).reshape(-1, DIMENSIONS)[:, : DIMENSIONS // 2]
+    (folder / "codes").write_bytes(rows.tobytes())
+
+
 def belong_to_nothing(folder):
     folder.rename(folder.with_name("chunks-0123456789abcdef"))
 
@@ -160,6 +185,7 @@ DAMAGES = {
     flip_signs: "1 rows have other sign bits",
     forge_a_row: "1 rows have another vector than the database",
     drop_a_row: "1 vectors of the database are missing",
+    hold_another_dimension: "codes 1000 rows",
     belong_to_nothing: "no vector belongs to the files",
 }
 
@@ -191,6 +217,196 @@ def test_a_search_in_damaged_files_gives_only_rows_of_the_database(database, fol
         for hit in hits:
             stored = segments.restore(*segments.quantise(VECTORS[int(hit.id)]))
             assert hit.score == pytest.approx(float(stored @ VECTORS[number]), abs=1e-5)
+
+
+def raise_a_scale(folder):
+    records = np.fromfile(folder / "records", sidecar.RECORD)
+    records["scale"][700] *= 2
+    records.tofile(folder / "records")
+
+
+def test_a_wrong_row_among_the_hits_is_noticed_and_the_files_are_written_anew(database, folder):
+    raise_a_scale(folder)
+    index = VectorIndex(database)
+    assert nearest(index, VECTORS[3]) == "3"
+    assert index.check()
+    [hit] = index.search("chunks", MODEL, VECTORS[700], limit=1)
+    assert hit.id == "700"
+    assert hit.score == pytest.approx(1, abs=0.01)
+    assert index.check() == []
+    assert folder.is_dir()
+
+
+def test_a_forged_row_that_a_search_meets_is_noticed(database, folder):
+    forge_a_row(folder)
+    index = VectorIndex(database)
+    assert nearest(index, unit_vectors(1, seed=77)[0]) != "700"
+    assert index.check() == []
+    assert nearest(index, VECTORS[700]) == "700"
+
+
+def test_a_wrong_row_in_a_read_only_home_is_noticed_and_answered_from_the_database(database, folder):
+    raise_a_scale(folder)
+    assert database.connection()
+    database.read_only = True
+    index = VectorIndex(database)
+    for number in (3, 700):
+        assert nearest(index, VECTORS[number]) == str(number)
+    assert index.check()
+    with pytest.raises(StorageError, match="read-only"):
+        index.rebuild()
+
+
+def test_vectors_of_another_length_are_left_aside(database):
+    odd = unit_vectors(300, seed=5, dimensions=32)
+    add(database, odd, start=COUNT)
+    index = VectorIndex(database)
+    assert nearest(index, VECTORS[3]) == "3"
+    assert index.search("chunks", MODEL, odd[0], limit=1)[0].id == str(COUNT)
+    assert index.check() == []
+
+
+def test_an_older_database_that_is_put_back_under_a_running_process_is_answered_from(database, home, folder):
+    index = VectorIndex(database)
+    copy = home.parent / "copy"
+    shutil.copytree(home, copy)
+    later = unit_vectors(500, seed=6)
+    add(database, later, start=COUNT)
+    assert nearest(index, later[400]) == str(COUNT + 400)
+    assert nearest(index, VECTORS[3]) == "3"
+    # The rows of the copy, which goes another way from here on, under the numbers of the later ones.
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE seq > ?", (COUNT,))
+        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'store_vectors'", (COUNT,))
+    other = unit_vectors(500, seed=7)
+    add(database, other, start=COUNT)
+    for number in (0, 100, 499):
+        assert nearest(index, VECTORS[number]) == str(number)
+        hits = index.search("chunks", MODEL, later[number], limit=3)
+        assert all(hit.score < 0.9 for hit in hits)
+    assert nearest(VectorIndex(database), other[400]) == str(COUNT + 400)
+    assert VectorIndex(database).check() == []
+
+
+REBUILDER = """
+import sys
+from pathlib import Path
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.sqlite import SQLiteDatabase
+
+database = SQLiteDatabase(Path(sys.argv[1]))
+index = VectorIndex(database)
+print("ready", flush=True)
+for turn in range(25):
+    index.rebuild()
+"""
+
+ADDER = """
+import sys
+from pathlib import Path
+import numpy as np
+from ragmem.backends.lightrag.segments import quantise
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.sqlite import SQLiteDatabase
+
+home, who = Path(sys.argv[1]), sys.argv[2]
+database = SQLiteDatabase(home)
+index = VectorIndex(database)
+chance = np.random.default_rng(int(who))
+for turn in range(6):
+    rows = chance.normal(size=(150, 64))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    with database.write() as connection:
+        connection.executemany(
+            "INSERT INTO store_vectors"
+            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
+            " VALUES ('user', 'chunks', ?, '', '', 'made-up', ?, ?, 0)",
+            [(f"{who}-{turn}-{n}", *quantise(row)) for n, row in enumerate(rows)],
+        )
+    [hit] = index.search("chunks", "made-up", rows[77], limit=1)
+    assert hit.id == f"{who}-{turn}-77", hit
+"""
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.errors import StorageError
+
+database = SQLiteDatabase(Path(sys.argv[1]))
+query = np.load(sys.argv[2])
+index = VectorIndex(database)
+database.connection()
+resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+for turn in range(2):
+    [hit] = index.search("chunks", "made-up", query, limit=1)
+    assert hit.id == "2200", hit
+try:
+    index.rebuild()
+except StorageError as error:
+    print(error)
+"""
+
+
+def start(code, *words):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out
+
+
+def test_files_that_another_process_replaces_while_they_are_searched_do_no_harm(database, home, folder):
+    index = VectorIndex(database)
+    assert nearest(index, VECTORS[0]) == "0"
+    with start(REBUILDER, home) as other:
+        assert other.stdout.readline() == "ready\n"
+        number = 0
+        while other.poll() is None:
+            number = (number + 37) % COUNT
+            assert nearest(index, VECTORS[number]) == str(number)
+            assert nearest(VectorIndex(database), VECTORS[number]) == str(number)
+        assert other.returncode == 0, other.stderr.read()
+    assert index.check() == []
+    # Not even where all of them are gone.
+    shutil.rmtree(folder.parent)
+    assert nearest(index, VECTORS[5]) == "5"
+
+
+def test_two_processes_that_append_at_once_write_each_row_once(database, home):
+    adders = [start(ADDER, home, who) for who in (1, 2)]
+    for process in adders:
+        finish(process)
+    index = VectorIndex(database)
+    index.search("chunks", MODEL, VECTORS[0], limit=1)
+    assert index.check() == []
+    stored = sidecar.Sidecar(
+        home / sidecar.FOLDER / sidecar.folder_name("chunks", MODEL, DIMENSIONS), DIMENSIONS
+    ).load()
+    assert len(stored) > COUNT + 1500
+    assert len(set(stored.seqs.tolist())) == len(stored)
+
+
+def test_a_full_disk_leaves_the_files_as_they_were_and_the_answer_right(database, home, folder, tmp_path):
+    later = unit_vectors(500, seed=6)
+    add(database, later, start=COUNT)
+    np.save(tmp_path / "query.npy", later[200])
+    out = finish(start(LIMITED, home, tmp_path / "query.npy"))
+    assert "cannot write the vector files" in out
+    # What was half written is cut off by the next process that has room.
+    index = VectorIndex(database)
+    assert nearest(index, later[300]) == str(COUNT + 300)
+    assert index.check() == []
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
 
 
 def test_the_newest_rows_of_a_namespace_are_found_without_reading_those_of_others(database):

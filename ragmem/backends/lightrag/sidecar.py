@@ -28,6 +28,9 @@ RECORD = np.dtype([("seq", "<i8"), ("workspace", "<u8"), ("scale", "<f4"), ("crc
 FETCH = 20_000
 """Rows that are appended at a time, so that building a large sidecar needs little memory."""
 
+UNFINISHED = (".new", ".old")
+"""Endings of folders in which a sidecar is being written anew, and of the former one."""
+
 _FORMAT = 2
 """Of the files; those of another format lie in folders of other names, which a sweep removes."""
 
@@ -157,15 +160,19 @@ class Sidecar:
         Raises OSError where it cannot; the old files are then untouched.
         """
         with self._lock():
-            fresh = Sidecar(self.folder.with_name(f"{self.folder.name}.new"), self.dimensions)
-            shutil.rmtree(fresh.folder, ignore_errors=True)
-            fresh.folder.mkdir(mode=0o700)
-            count = fresh._append(0, 0, fetch)
-            old = self.folder.with_name(f"{self.folder.name}.old")
-            shutil.rmtree(old, ignore_errors=True)
+            new, old = (self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED)
+            fresh = Sidecar(new, self.dimensions)
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
+            new.mkdir(mode=0o700)
+            try:
+                count = fresh._append(0, 0, fetch)
+            except BaseException:
+                shutil.rmtree(new, ignore_errors=True)
+                raise
             if self.folder.exists():
                 self.folder.rename(old)
-            fresh.folder.rename(self.folder)
+            new.rename(self.folder)
             shutil.rmtree(old, ignore_errors=True)
         return count
 

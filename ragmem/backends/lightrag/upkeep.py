@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.backends.lightrag.segments import EXACT_LIMIT, Row, from_rows, sign_bits
-from ragmem.backends.lightrag.sidecar import FETCH, FOLDER, RECORD, Sidecar, checksums, folder_name
+from ragmem.backends.lightrag.sidecar import (
+    FETCH,
+    FOLDER,
+    RECORD,
+    UNFINISHED,
+    Sidecar,
+    checksums,
+    folder_name,
+)
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import StorageError
 
@@ -107,13 +115,14 @@ def _seqs(database: SQLiteDatabase, group: Group) -> NDArray[np.int64]:
 def check(database: SQLiteDatabase) -> list[tuple[str, str]]:
     """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
 
-    Reads all of both. What is only behind (rows that the next search appends, deleted rows that a sweep
-    drops) or not there at all is no problem.
+    Reads all of both. What is only behind is no problem: rows that the next search appends, deleted rows that
+    a sweep drops, what a killed process left half written, no files at all.
     """
     current = {group.sidecar(database).folder: group for group in groups(database)}
     return [
         problem
         for path in _folders(database)
+        if path.suffix not in UNFINISHED
         for problem in (
             _check_one(database, current[path])
             if path in current
@@ -125,7 +134,9 @@ def check(database: SQLiteDatabase) -> list[tuple[str, str]]:
 def _check_one(database: SQLiteDatabase, group: Group) -> Iterator[tuple[str, str]]:
     sidecar = group.sidecar(database)
     sizes = sidecar.sizes()
-    if len(set(sizes.values())) > 1 or any(rows is None or rows % 1 for rows in sizes.values()):
+    complete = int(sizes["records"] or 0)
+    # Records are written last: the other files may be longer, never shorter.
+    if any(rows is None or rows < complete for rows in sizes.values()):
         told = ", ".join(
             f"{name} {'missing' if rows is None else f'{rows:g} rows'}" for name, rows in sizes.items()
         )

@@ -151,6 +151,77 @@ def test_a_writer_that_waits_too_long_gives_up(database):
         other.close()
 
 
+def write_blob(database: SQLiteDatabase) -> None:
+    with database.write() as connection:
+        connection.execute("INSERT INTO blobs VALUES (?)", (b"x" * 65_536,))
+
+
+@pytest.fixture
+def blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("ragmem.catalog.sqlite.LOG_LIMIT", 2**19)
+    monkeypatch.setattr("ragmem.catalog.sqlite.LOG_PATIENCE", 0.3)
+    made = SQLiteDatabase(tmp_path / "blobs")
+    with made.write() as connection:
+        connection.execute("CREATE TABLE blobs (content BLOB)")
+    yield made
+    made.close()
+
+
+def log_of(database: SQLiteDatabase) -> int:
+    return Path(f"{database.path}-wal").stat().st_size
+
+
+def test_the_log_stays_short_while_readers_take_turns(blobs):
+    done = threading.Event()
+
+    def read_again_and_again() -> None:
+        while not done.is_set():
+            with blobs.read() as connection:
+                connection.execute("SELECT count(*) FROM blobs").fetchone()
+                done.wait(0.01)
+
+    # Of three there is always one at it: SQLite alone finds no moment at which to begin the log anew.
+    readers = [threading.Thread(target=read_again_and_again, daemon=True) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    longest = 0
+    for _ in range(60):
+        write_blob(blobs)
+        longest = max(longest, log_of(blobs))
+    done.set()
+    for reader in readers:
+        reader.join(20)
+    # Twice the limit, where one of the waits was in vain; without them it would be all of the four MB.
+    assert longest <= 2**20 + 2**18
+
+
+def test_a_reader_that_stays_does_not_hold_up_every_writer(blobs):
+    inside, done = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with blobs.read() as connection:
+            connection.execute("SELECT count(*) FROM blobs").fetchone()
+            inside.set()
+            done.wait(60)
+
+    reader = threading.Thread(target=stay, daemon=True)
+    reader.start()
+    assert inside.wait(20)
+    began = time.monotonic()
+    for _ in range(40):
+        write_blob(blobs)
+    took = time.monotonic() - began
+    long = log_of(blobs)
+    done.set()
+    reader.join(20)
+    # Each 512 KB one writer waits 0.3 s: 5 of the 40, where all together would take 10 s.
+    assert took < 6
+    assert long > 2 * 2**20
+    for _ in range(9):
+        write_blob(blobs)
+    assert log_of(blobs) < 2**20
+
+
 def test_the_home_is_private(tmp_path: Path):
     database = SQLiteDatabase(tmp_path / "one" / "data")
     with database.write() as connection:

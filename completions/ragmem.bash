@@ -65,7 +65,7 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":query"|":gc"|":inspect"|":export"|":import"|":serve") : ;;
+        ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:log") : ;;
         *) return 1 ;;
     esac
@@ -78,6 +78,7 @@ _ragmem_options() {
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode --explain --json --jsonl --ids --context --max-chars -q --quiet --sources -h --help ;;
         "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
         "inspect stats") _ragmem_words --json -h --help ;;
         "inspect sources") _ragmem_words --json --sources -h --help ;;
@@ -88,6 +89,8 @@ _ragmem_options() {
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
         "export") _ragmem_words -p --project -s --source -k --kind --since -f --force --dry-run --json -q --quiet -h --help ;;
         "import") _ragmem_words --keep --dry-run --json -q --quiet -h --help ;;
+        "backup") _ragmem_words --keep -l --list -f --force --dry-run --json -q --quiet -h --help ;;
+        "restore") _ragmem_words -y --yes --dry-run --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
 }
@@ -125,6 +128,7 @@ _ragmem_value() {
         "export:-k"|"export:--kind") action='_ragmem_words preference architecture error research general' ;;
         "export:--since") action=: ;;
         "import:--keep") action='_ragmem_words newer existing incoming' ;;
+        "backup:--keep") action=: ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
     esac
@@ -133,13 +137,15 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest query gc inspect export import serve ;;
+        ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "inspect:0") _ragmem_words stats sources memory entity graph config log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "export:0") action=_ragmem_files ;;
         "import:0") action=_ragmem_files ;;
+        "backup:0") action=_ragmem_files ;;
+        "restore:0") action=_ragmem_files ;;
     esac
 }
 

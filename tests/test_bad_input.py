@@ -139,6 +139,17 @@ def _newer(home: Home) -> None:
         connection.execute("PRAGMA user_version = 99")
 
 
+def _broken_backup(home: Home) -> None:
+    path = home.write("bad.tar.gz", "")
+    assert home.run("backup", "--force", "bad.tar.gz").code == 0
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _other_database(home: Home) -> None:
+    with closing(sqlite3.connect(home.root / "bad.db")) as connection:
+        connection.execute("CREATE TABLE mail (text)")
+
+
 def _garbage(home: Home) -> None:
     # A file shorter than a page has no other sign of being a database than its header.
     with home.database.open("r+b") as file:
@@ -357,6 +368,40 @@ CASES = (
         3,
         'cannot import "standard input": line 2: "id" is missing',
         stdin=(EXPORT_HEADER + '{"type":"memory"}\n').encode(),
+    ),
+    Case("a backup over a file", "backup notes/wal.md", 2, 'there is a file "notes/wal.md" already'),
+    Case("a backup to nowhere", "backup nope/x.tar.gz", 2, 'there is no folder "nope"'),
+    Case(
+        "a backup that is not there",
+        "restore nope.tar.gz",
+        2,
+        'there is no file "nope.tar.gz"',
+    ),
+    Case(
+        "a backup that breaks off",
+        "restore bad.tar.gz",
+        6,
+        '"bad.tar.gz" is no sound backup: compressed file ended before the end-of-stream marker was reached',
+        _broken_backup,
+    ),
+    Case(
+        "a note as a backup",
+        "restore notes/wal.md",
+        6,
+        '"notes/wal.md" is no backup: neither an archive nor a database',
+    ),
+    Case(
+        "a database of something else",
+        "restore bad.db",
+        6,
+        '"bad.db" is no sound memory of ragmem: no such table: projects',
+        _other_database,
+    ),
+    Case(
+        "a restore that nobody agrees to",
+        "restore ragmem/data/memory.db",
+        2,
+        "this would replace 3 memories by 3 memories and nobody is here to ask",
     ),
     Case("an unknown run", "gc --undo --run x", 2, 'there is no gc run "x"'),
     Case(

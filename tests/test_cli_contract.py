@@ -78,6 +78,8 @@ READING = {
     "inspect config": (["inspect", "config"], {"config", "places"}),
     "inspect log": (["inspect", "log"], {"log"}),
     "export --dry-run": (["export", "--dry-run"], {"dry_run", "file", "counts"}),
+    "backup --dry-run": (["backup", "--dry-run"], {"dry_run", "file", "counts"}),
+    "backup --list": (["backup", "--list"], {"backups"}),
 }
 
 
@@ -154,6 +156,10 @@ ERRORS = {
     "an export over a file": (["export", "notes/driver.md"], 2, "driver.md"),
     "an export into nowhere": (["export", "nowhere/x.jsonl"], 2, "nowhere"),
     "an export of an unknown source": (["export", "--source", "nope"], 2, '"nope"'),
+    "a list of backups elsewhere": (["backup", "--list", "x.tar.gz"], 2, "--list"),
+    "a backup to be kept elsewhere": (["backup", "x.tar.gz", "--keep", "2"], 2, "--keep"),
+    "a restore of what is none": (["restore", "notes/driver.md"], 6, "driver.md"),
+    "a restore of nothing": (["restore", "nope.tar.gz"], 2, "nope.tar.gz"),
     "an import of what is none": (["import", "notes/driver.md"], 3, "driver.md"),
 }
 
@@ -301,6 +307,8 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, tmp_path, monk
     ragmem("ingest", "notes.md")
     if command == "ragmem import":
         ragmem("export", "memory.jsonl.gz")
+    if command == "ragmem restore":
+        ragmem("backup", "backup.tar.gz")
     environ = {**os.environ, **FAKE, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     subprocess.run(["git", "init", "--quiet"], check=True)

@@ -26,9 +26,14 @@ COMMANDS: dict[str, Entry] = {
     "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
     "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),
+    "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
     "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
     "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
     "import": Entry("ragmem.cli.import_", "Bring in what an export holds, twice as well as once."),
+    "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
+    "restore": Entry(
+        "ragmem.cli.restore", "Put a backup in the place of the memory; what was there is kept."
+    ),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
 }
 

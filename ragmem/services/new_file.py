@@ -1,15 +1,13 @@
 """A file that appears under its name only when it is whole, readable by its owner alone."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from ragmem.errors import StorageError, UsageError
-
-SUFFIX = ".part"
+from ragmem.services.workspace import workspace
 
 
 def place_for(path: Path, *, force: bool) -> Path:
@@ -28,36 +26,36 @@ def place_for(path: Path, *, force: bool) -> Path:
 
 @contextmanager
 def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
-    """Give a file to write; it gets its name, durably, when the block ends, and is gone when it raises.
+    """Give a file to write, under a name of its own until the block ends; it is gone when that raises.
 
-    Raises UsageError when the name is taken and not `force`, StorageError when it cannot be written.
+    Then it is durable under its name. Raises UsageError when that is taken and not `force`, StorageError when
+    it cannot be written.
     """
     place = place_for(path, force=force)
-    draft = None
     try:
-        # mkstemp gives 0600 from the first byte.
-        descriptor, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=SUFFIX, dir=place.parent)
-        draft = Path(name)
-        with os.fdopen(descriptor, "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        place_for(path, force=force)
-        draft.replace(place)
-        sync(place.parent)
+        with workspace(place.parent) as desk:
+            draft = desk / place.name
+            with open(draft, "x+b", opener=_privately) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            place_for(path, force=force)
+            draft.replace(place)
+            sync(place.parent)
     except OSError as error:
         raise StorageError(
             f'cannot write "{path}": {(error.strerror or str(error)).lower()}',
             hint="check free space and permissions",
         ) from error
-    finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
 
 
-def sync(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -1,0 +1,135 @@
+"""`ragmem restore`: put a backup in the place of the memory; what was there is kept."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    JsonOption,
+    QuietOption,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    tell,
+)
+from ragmem.errors import EXIT_OK, BackendError, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.memory import Ragmem
+    from ragmem.services.restore import Source
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem restore --dry-run backup.tar.gz
+  ragmem restore --yes backup.tar.gz
+
+\b
+Exit codes:
+  0  restored
+  2  usage, or nobody agreed
+  3  the home cannot be written
+  5  the store is busy
+  6  the backup is damaged, or a newer ragmem wrote it; nothing was changed
+"""
+
+
+@app.command(epilog=EPILOG)
+def restore(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A backup, a memory.db, or the folder that a restore has kept."),
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify the backup, change nothing.")] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Put a backup in the place of the memory; what was there is kept."""
+    from ragmem.memory import now
+    from ragmem.services.restore import restore as restore_backup
+
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+
+        def agree(source: "Source") -> None:
+            if not dry_run:
+                _confirm(memory, source, yes=yes)
+
+        done = restore_backup(
+            file,
+            memory.catalog,
+            memory.settings.places,
+            open_store=lambda: memory.store,
+            usable=lambda folder: _try_out(memory, folder),
+            agree=agree,
+            dry_run=dry_run,
+            busy_timeout=memory.settings.write.busy_timeout_s,
+            now=now(),
+            progress=bar,
+        )
+        foreign = memory.settings.store.profile in {"json", "custom"}
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "dry_run": dry_run,
+                "file": str(file),
+                "counts": dict(done.counts),
+                "schemas": dict(done.schemas),
+                "replaced": str(done.replaced) if done.replaced else None,
+            }
+        )
+    else:
+        what = plural(done.counts.get("memories", 0), "memory", "memories")
+        say(printable(f"{file}: sound, {what}" if dry_run else f"restored {what}"))
+    if not dry_run and not quiet:
+        if done.replaced:
+            tell(printable(f"undo with: ragmem restore {done.replaced}"))
+        if foreign:
+            tell("vectors and graph lie elsewhere: `ragmem gc` brings them up to date")
+    return EXIT_OK
+
+
+def _try_out(memory: "Ragmem", folder: Path) -> None:
+    """Open what was taken out as the memory that it will be; raises StoreDamagedError where that fails."""
+    from ragmem.memory import Ragmem
+
+    places = memory.settings.places._replace(data=folder)
+    with Ragmem(replace(memory.settings, places=places), home=memory.home, cwd=memory.cwd) as trial:
+        trial.prepare()
+        if memory.settings.store.profile != "sqlite":
+            return
+        try:
+            trial.store.memory_ids()
+        except BackendError:
+            # Without a backend there is nothing to open it with, and nothing that could be too new.
+            return
+
+
+def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
+    from ragmem.catalog.contents import Contents
+    from ragmem.errors import RagmemError
+
+    if yes or not memory.catalog.exists():
+        return
+    try:
+        count = Contents(memory.catalog.database).counts()["memories"]
+        present = plural(count, "memory", "memories")
+    except RagmemError:
+        count, present = 1, "a damaged memory"
+    finally:
+        memory.catalog.close()
+    if not count:
+        return
+    asked = f"replace {present} by {plural(source.counts.get('memories', 0), 'memory', 'memories')}"
+    if not sys.stdin.isatty():
+        raise UsageError(f"this would {asked} and nobody is here to ask", hint="say --yes")
+    if not typer.confirm(f"{asked}?", err=True):
+        raise UsageError("nothing was restored", hint="--dry-run only verifies")

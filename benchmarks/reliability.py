@@ -28,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import common
 import reliability_check
 import reliability_writer
-from reliability_plan import KINDS, World, plan
+from reliability_plan import KINDS, SENTENCE, World, plan
 from reliability_world import SEEDING, Expected, Place, Step, between, outcomes
 
 KILLS = 220
@@ -68,6 +68,8 @@ class Round:
     aim: str
     killed: bool = False
     running: bool = False
+    within: str = ""
+    """The step that was in flight."""
     acknowledged: int = 0
     pending: int = 0
     seconds: float = 0.0
@@ -96,6 +98,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED, help="of texts, steps and aims")
     parser.add_argument("--models", default="fake", choices=("fake", "minilm"), help="what makes vectors")
     parser.add_argument("--only", choices=KINDS, action="append", help="this operation only; may be repeated")
+    parser.add_argument("--aim", choices=AIMS, action="append", help="this aim only; may be repeated")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where homes with a violation are kept")
     options = parser.parse_args(words)
     kills = options.kills or (QUICK if options.quick else KILLS)
@@ -149,7 +152,7 @@ class Driver:
         chance = random.Random(f"{self.options.seed}/{number}")
         world = self._world(kind, number)
         steps, target = plan(kind, world, chance)
-        aim = chance.choice(AIMS)
+        aim = chance.choice(self.options.aim or AIMS)
         one = Round(number, kind, aim)
         before = world.expected.copy()
         log = world.place.root / f"log-{number}"
@@ -174,19 +177,19 @@ class Driver:
     def _world(self, kind: str, number: int) -> World:
         """Return the world of a kind: a new one, the one of its kind, or the common one."""
         if kind in {"create", "migrate"}:
-            return World.make(self._place(), kind=kind, models=self.options.models)
+            return World.make(self._place(kind), kind=kind, models=self.options.models)
         name = "vectors" if kind == "vectors" else "common"
         world = self.worlds.get(name)
         if world is None or world.rounds >= LIFE or len(world.expected.memories) > LARGEST + world.base:
             if world is not None:
                 shutil.rmtree(world.place.root, ignore_errors=True)
-            world = self.worlds[name] = World.make(self._place(), kind=name, models=self.options.models)
+            world = self.worlds[name] = World.make(self._place(name), kind=name, models=self.options.models)
             self._fill(world, number)
         return world
 
-    def _place(self) -> Place:
+    def _place(self, kind: str) -> Place:
         self.made += 1
-        place = Place(self.folder / f"world-{self.made}")
+        place = Place(self.folder / f"world-{self.made}", SENTENCE if kind == "vectors" else 0)
         place.root.mkdir()
         place.prepare()
         return place
@@ -271,6 +274,7 @@ class Driver:
                 self.durations.learn(step.kind, event["at"] - begun)
                 current = None
         one.running = one.killed and current is not None
+        one.within = current.kind if current is not None else ""
         if current is None:
             return [world.expected], None
         after = outcomes(current, world.expected, notes, world.place)
@@ -451,6 +455,7 @@ def _report(options: argparse.Namespace, rounds: list[Round], *, kills: int, sec
             name: sum(one.seconds for one in rounds if one.kind == name) / tallies[name].rounds
             for name in names
         },
+        "within": dict(Counter(one.within for one in rounds if one.running)),
         "aims": dict(Counter(one.aim for one in rounds if one.killed)),
         "violations": [
             {"round": one.number, "operation": one.kind, "aim": one.aim, "what": line}

@@ -17,9 +17,11 @@ from reliability_world import (
     Step,
     id_of,
     make_chatter,
+    make_long,
     make_text,
     note_id,
     sha,
+    word_in,
     words_of,
 )
 
@@ -46,8 +48,12 @@ FIXTURES = common.REPOSITORY / "tests" / "data" / "homes"
 FIRST = 24
 """Memories that a new world begins with."""
 
-FILES_FROM = 1700
-"""Chunks of a world in which searches use the vectors' files: above the limit of the exact search."""
+LONG, SENTENCES = 29, 60
+"""Memories and their chunks in a world whose searches use the vectors' files: above the limit of the exact
+search. Seven more make the 256 rows from which they are appended, twelve fewer the share to compact from."""
+
+SENTENCE = 90
+"""Characters of a chunk in that world."""
 
 
 @dataclass(slots=True)
@@ -104,6 +110,11 @@ class World:
         token = self.token()
         return Draft(HANDED, f"/handed/{token}", make_text(chance, token, paragraphs=paragraphs))
 
+    def long_draft(self, chance: random.Random) -> Draft:
+        """Return a note with many chunks."""
+        token = self.token()
+        return Draft(HANDED, f"/handed/{token}", make_long(chance, token, SENTENCES))
+
     def changed(self, chance: random.Random, draft: Draft) -> Draft:
         """Return another text for the same place; now and then one of low signal."""
         token = self.token()
@@ -118,7 +129,7 @@ class World:
     def first_steps(self, chance: random.Random) -> list[Step]:
         """Return what fills a new world."""
         if self.kind == "vectors":
-            drafts = [self.draft(chance, paragraphs=90) for _ in range(-(-FILES_FROM // 45))]
+            drafts = [self.long_draft(chance) for _ in range(LONG)]
         elif self.kind == "common":
             drafts = [self.draft(chance) for _ in range(FIRST)]
         else:
@@ -131,7 +142,7 @@ class World:
         for draft in drafts:
             identifier = id_of(draft)
             self.texts[identifier] = draft
-            self.words[sha(draft.text)] = draft.text.split()[2]
+            self.words[sha(draft.text)] = word_in(draft.text)
 
     def begin(self, step: Step) -> None:
         """Take over what a step settles by being begun."""
@@ -144,7 +155,7 @@ class World:
                 self.gone.add(note_id(self.place, name))
             else:
                 self.notes[name] = text
-                self.words[sha(text)] = text.split()[2]
+                self.words[sha(text)] = word_in(text)
 
     def doubt(self, step: Step, event: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with gc's plan: it may remove duplicates, and notes whose file is gone."""
@@ -276,7 +287,7 @@ def _remodel(world: World, chance: random.Random) -> tuple[list[Step], int]:
 def _vectors(world: World, chance: random.Random) -> tuple[list[Step], int]:
     words = f"{words_of('1bx')} worker lock"
     search = Step("search", options={"text": words})
-    large = [world.draft(chance, paragraphs=90) for _ in range(7)]
+    large = [world.long_draft(chance) for _ in range(7)]
     steps = [search, Step("ingest", drafts=tuple(large)), search]
     steps += [Step("forget", ids=tuple(world.handed(chance, 12))), search, Step("sweep"), search]
     return steps, chance.choice((0, 0, 1, 2, 3, 4, 5))

@@ -34,6 +34,11 @@ def words_of(token: str) -> str:
     return f"token{token}"
 
 
+def word_in(text: str) -> str:
+    """Return the word by which a made-up text is found."""
+    return next(word for word in text.split() if word.startswith("token"))
+
+
 def make_text(chance: random.Random, token: str, *, paragraphs: int | None = None) -> str:
     """Return a note that is worth keeping, with entities of its own and some that others share."""
     count = paragraphs or chance.choice((1, 1, 2, 4, 9))
@@ -48,6 +53,17 @@ def make_text(chance: random.Random, token: str, *, paragraphs: int | None = Non
     return "\n\n".join(parts)
 
 
+def make_long(chance: random.Random, token: str, sentences: int) -> str:
+    """Return a note of many sentences without entities: many vectors that cost little."""
+    verbs, things = ("crossed", "left", "met", "saw"), ("harbour", "quay", "lighthouse", "ferry", "bridge")
+    parts = [f"We found that {words_of(token)} was decided because of an error with a fix."]
+    parts += [
+        f"In hour {number} of {words_of(token)} the pilot {chance.choice(verbs)} the {chance.choice(things)}."
+        for number in range(sentences)
+    ]
+    return "\n\n".join(parts)
+
+
 def make_chatter(token: str) -> str:
     """Return a text of so little signal that it is only buffered."""
     return f"ok thanks {words_of(token)}"
@@ -58,6 +74,8 @@ class Place:
     """The folders of one world; `log` lies outside of the home."""
 
     root: Path
+    chunk: int = 0
+    """Characters of a chunk at most, where it is not as by default."""
 
     @property
     def home(self) -> Path:

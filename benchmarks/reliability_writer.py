@@ -84,6 +84,8 @@ class _Trigger:
 
 def environment(place: Place, models: str, options: Mapping[str, Any]) -> dict[str, str]:
     """Return the variables under which a world's home is opened."""
+    sizes = {"RAGMEM_CHUNKING_MAX_CHARS": place.chunk, "RAGMEM_CHUNKING_MIN_CHARS": 0} if place.chunk else {}
+    options = {**sizes, **options}
     return {
         "PATH": os.environ["PATH"],
         "RAGMEM_HOME": str(place.home),

@@ -4,7 +4,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Connection
 from ragmem.catalog.fulltext import add_text, drop_text
 from ragmem.catalog.schema import CATALOG
-from ragmem.domain.model import State
+from ragmem.domain.model import State, content_hash
 
 _STATES = ", ".join(f"'{state.value}'" for state in (State.PENDING, State.INDEXED, State.BUFFERED))
 
@@ -44,6 +44,25 @@ def _make_anew(connection: Connection) -> None:
     ]
     connection.execute("DROP TABLE IF EXISTS chunks_text")
     connection.execute(statement)
+
+
+def hash_anew(catalog: Catalog) -> list[str]:
+    """Give the memories whose text is not what their hash says the hash of the text that they have.
+
+    Their source then counts as changed, so that a seed which reads it again puts the right text back. Returns
+    their ids.
+    """
+    altered = {
+        memory.id: content_hash(memory.text)
+        for memory in catalog.memories.each()
+        if memory.content_hash != content_hash(memory.text)
+    }
+    with catalog.database.write() as connection:
+        connection.executemany(
+            "UPDATE memories SET content_hash = ? WHERE id = ?",
+            [(fresh, identifier) for identifier, fresh in altered.items()],
+        )
+    return list(altered)
 
 
 def drop_strays(catalog: Catalog) -> int:

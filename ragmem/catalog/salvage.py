@@ -111,33 +111,21 @@ def _until_error(connection: sqlite3.Connection, query: str) -> tuple[list[tuple
 
 
 def _by_number(connection: sqlite3.Connection, table: str, columns: str) -> Iterator[tuple[Any, ...] | None]:
-    """Yield the rows of a table in order, None for each stretch that cannot be read."""
+    """Yield the rows of a table in order, None for each row that cannot be read."""
     last = 0
-    while True:
-        rows, complete = _until_error(
-            connection, f"SELECT rowid, {columns} FROM {table} WHERE rowid > {last} ORDER BY rowid"
-        )
-        for number, *row in rows:
-            last = int(number)
-            yield tuple(row)
-        if complete:
-            return
-        yield None
-        following = _next_readable(connection, table, last)
-        if following is None:
-            return
-        last = following - 1
-
-
-def _next_readable(connection: sqlite3.Connection, table: str, last: int) -> int | None:
-    """Return the first row number after `last` whose row can be read, where the row after it cannot."""
-    rows, _ = _until_error(connection, f"SELECT max(rowid) FROM {table}")
-    highest = int(rows[0][0]) if rows and rows[0][0] is not None else last + HIGHEST_ROW
-    for number in range(last + 1, highest + 1):
-        rows, complete = _until_error(connection, f"SELECT * FROM {table} WHERE rowid = {number}")
-        if complete and rows:
-            return number
-    return None
+    rows, complete = _until_error(connection, f"SELECT rowid, {columns} FROM {table} ORDER BY rowid")
+    for number, *row in rows:
+        last = int(number)
+        yield tuple(row)
+    if complete:
+        return
+    # One by one from here: what lies behind a damaged page is found by its number.
+    highest, _ = _until_error(connection, f"SELECT max(rowid) FROM {table}")
+    end = int(highest[0][0]) if highest and highest[0][0] is not None else last + HIGHEST_ROW
+    for number in range(last + 1, end + 1):
+        rows, complete = _until_error(connection, f"SELECT {columns} FROM {table} WHERE rowid = {number}")
+        if rows or not complete:
+            yield rows[0] if complete else None
 
 
 def _by_key(

@@ -19,7 +19,8 @@ def examine(patient: Patient) -> Report:
         if not _any_failed(inside):
             inside += _run(DATABASE_CHECKS, patient)
         only_reads = patient.read_only or patient.catalog.database.read_only
-        if not only_reads and not _any_failed(models) and not _any_failed(inside):
+        # Only in what is otherwise sound: a write may mend what was found, or hide it.
+        if not only_reads and not _any_failed([*around, *models, *inside]):
             inside += _run(CANARY, patient)
     return Report((*around, *models, *inside))
 

@@ -96,9 +96,12 @@ def catalog(patient: Patient) -> Iterator[Check]:
     """Hold the catalog against its invariants, full text apart."""
     found = invariants.violations(patient.catalog, deep=patient.deep)
     text = [line for line in found if "full text" in line]
-    rest = [line for line in found if "full text" not in line]
+    trash = [line for line in found if "trash" in line]
+    rest = [line for line in found if line not in text and line not in trash]
     count = sum(patient.catalog.overview.counts()["state"].values())
     yield from _told("catalog", rest, f"{count:,} memories", "catalog")
+    for line in trash:
+        yield Check("trash", "failed", line, restoring(patient))
     yield from _told("full text", text, "all chunks are in it", "full text")
 
 
@@ -131,7 +134,7 @@ def store(patient: Patient) -> Iterator[Check]:
     yield from _models_of_vectors(patient)
     if patient.deep and not found:
         yield from _told(
-            "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "store"
+            "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "anew"
         )
 
 

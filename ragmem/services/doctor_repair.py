@@ -8,7 +8,7 @@ from ragmem.catalog.backups import back_up
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.invariants import covers
-from ragmem.catalog.mending import drop_strays, rebuild_full_text
+from ragmem.catalog.mending import drop_strays, hash_anew, rebuild_full_text
 from ragmem.catalog.queue import leftovers
 from ragmem.catalog.schema import CATALOG
 from ragmem.catalog.sqlite import LOCK_NAME
@@ -36,11 +36,12 @@ PLANS: dict[Mend, str] = {
     "catalog": "cut the memories whose chunks do not fit anew, drop chunks of no memory",
     "full text": "write the full text anew from the chunks",
     "store": "put what is damaged in vectors and graph back from the catalog, write the vector files anew",
+    "anew": "make all vectors and the whole graph anew from the catalog",
     "pending": "index the memories that wait",
 }
 """What each repair does, in the order in which they are done."""
 
-_WRITES: frozenset[Mend] = frozenset({"schema", "catalog", "full text", "store", "pending"})
+_WRITES: frozenset[Mend] = frozenset({"schema", "catalog", "full text", "store", "anew", "pending"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ def plan(report: Report) -> list[Step]:
     if "salvage" in wanted:
         # What was not looked at for the damage is made anew with it.
         wanted -= _WRITES
+    if "anew" in wanted:
+        wanted -= {"store"}
     return [Step(name, what) for name, what in PLANS.items() if name in wanted]
 
 
@@ -114,11 +117,14 @@ def mend_store(catalog: Catalog, store: Store) -> str:
     figures = store.repair()
     put = _put_back(catalog, store)
     if store.check() or between(catalog, store):
-        store.repair(whole=True)
-        put = _put_back(catalog, store)
-        return f"all vectors and the graph made anew: {put} memories"
+        return _make_anew(catalog, store)
     said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items() if count)
     return f"{put} memories put back" + (f" ({said})" if said else "")
+
+
+def _make_anew(catalog: Catalog, store: Store) -> str:
+    store.repair(whole=True)
+    return f"vectors and graph of {_put_back(catalog, store)} memories made anew"
 
 
 def _put_back(catalog: Catalog, store: Store) -> int:
@@ -137,10 +143,15 @@ def _complete_schema(patient: Patient, sizes: ChunkingSettings) -> str:
 
 def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
     strays = drop_strays(patient.catalog)
+    altered = hash_anew(patient.catalog)
     anew = rechunk(patient.catalog, sizes)
     rebuild_full_text(patient.catalog)
     indexed = index_pending(patient.catalog, patient.open_store())
-    return f"{strays} strays, {anew} memories cut anew, {indexed} indexed"
+    said = f"{strays} strays, {anew} memories cut anew, {indexed} indexed"
+    if altered:
+        ids = ", ".join(identifier[:12] for identifier in altered)
+        said += f"; other texts than were stored: {ids}; `ragmem seed --rebuild` reads their sources again"
+    return said
 
 
 def _mend_full_text(patient: Patient, sizes: ChunkingSettings) -> str:
@@ -151,6 +162,11 @@ def _mend_full_text(patient: Patient, sizes: ChunkingSettings) -> str:
 def _mend_store(patient: Patient, sizes: ChunkingSettings) -> str:
     del sizes
     return mend_store(patient.catalog, patient.open_store())
+
+
+def _mend_all(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return _make_anew(patient.catalog, patient.open_store())
 
 
 def _index_pending(patient: Patient, sizes: ChunkingSettings) -> str:
@@ -166,5 +182,6 @@ _MENDING: dict[Mend, Callable[[Patient, ChunkingSettings], str]] = {
     "catalog": _mend_catalog,
     "full text": _mend_full_text,
     "store": _mend_store,
+    "anew": _mend_all,
     "pending": _index_pending,
 }

@@ -12,7 +12,9 @@ from ragmem.ports import Models, Store
 
 Status = Literal["ok", "warning", "failed"]
 
-Mend = Literal["", "permissions", "locks", "schema", "salvage", "catalog", "full text", "store", "pending"]
+Mend = Literal[
+    "", "permissions", "locks", "salvage", "schema", "catalog", "full text", "store", "anew", "pending"
+]
 """What `--repair` does about a check; empty: nothing that a program may do."""
 
 REPAIR = "ragmem doctor --repair"

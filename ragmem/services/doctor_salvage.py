@@ -54,8 +54,9 @@ def _put_in_place(fresh: Path, path: Path) -> Path:
     kept.hardlink_to(path)
     # The log belongs to the damaged file; beside the new one it would be taken for that one's.
     log = path.with_name(f"{path.name}-wal")
-    if log.exists():
+    if log.exists() and log.stat().st_size:
         log.rename(kept.with_name(f"{kept.name}-wal"))
+    log.unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     fresh.replace(path)
     return kept

@@ -81,7 +81,10 @@ def repair(
     anything was changed where the embedder does not answer.
     """
     embedder.embed(["probe"], role="document")
-    complete(database, schema.STORE)
+    made = complete(database, schema.STORE)
+    schema.create(database)
+    # What was in a table that is made anew stands in the catalog only.
+    whole = whole or any(what.startswith("table") for what in made)
     with database.write() as connection:
         if whole:
             (taken,) = connection.execute("SELECT count(*) FROM store_documents").fetchone()

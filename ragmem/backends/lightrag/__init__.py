@@ -4,27 +4,43 @@ Importing this, searching and reading the graph never import LightRAG itself, wh
 """
 
 from collections.abc import Mapping
+from typing import cast
 
 from ragmem.backends.lightrag.store import LightRAGStore
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem.errors import BackendError
+from ragmem.errors import ConfigError
 from ragmem.ports import Models, Store
 
 __all__ = ["LightRAGStore", "open_store"]
 
-_OURS = ("profile", "storages", "environment")
+_OURS = ("profile", "url", "storages", "environment")
 """Options that choose the storages; the others are LightRAG's."""
 
 
 def open_store(options: Mapping[str, object], models: Models, *, database: Database) -> Store:
     """Return the store of a home; creates nothing until the first put.
 
-    `options`: `profile`, `storages` and `environment` choose LightRAG's storages (sqlite: ours); the others
-    override LightRAG's settings by name (`top_k`, `max_graph_nodes`, ...), see engine.py.
+    `options`: `profile` chooses LightRAG's storages (sqlite: ours), `url` (postgres), `storages` and
+    `environment` (custom) say more of them; the others override LightRAG's settings by name (`top_k`,
+    `max_graph_nodes`, ...), see engine.py. Raises ConfigError where they are wrong, BackendError where a
+    storage's package is missing.
     """
     settings = {name: value for name, value in options.items() if name not in _OURS}
     profile = str(options.get("profile", "sqlite"))
-    if profile == "sqlite" and isinstance(database, SQLiteDatabase):
+    if profile == "sqlite":
+        if not isinstance(database, SQLiteDatabase):
+            raise ConfigError(
+                f'the profile sqlite cannot keep its tables in "{database.place}"',
+                hint='set [store] profile = "postgres"',
+            )
         return LightRAGStore(settings, models, database)
-    raise BackendError(f'the profile "{profile}" is not part of this release', hint="set [store] profile")
+    from ragmem.backends.lightrag import foreign, foreign_profile
+
+    chosen = foreign_profile.choose(
+        profile,
+        url=str(options.get("url", "")),
+        storages=cast("Mapping[str, str]", options.get("storages") or {}),
+        environment=cast("Mapping[str, str]", options.get("environment") or {}),
+    )
+    return foreign.ForeignStore(chosen, settings, models, database)

@@ -15,6 +15,9 @@ Rows = dict[str, _Fields]
 PROCESSED = "processed"
 """LightRAG's status of a document that is complete."""
 
+UNFINISHED = "processing"
+"""LightRAG's status of a document that is being written or removed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Documents:

@@ -90,6 +90,26 @@ class Instance:
         """Return the vector storages."""
         return self.rag.chunks_vdb, self.rag.entities_vdb, self.rag.relationships_vdb
 
+    def storages(self) -> tuple[Any, ...]:
+        """Return all storages but that of the documents' status."""
+        rag = self.rag
+        return (
+            rag.full_docs,
+            rag.text_chunks,
+            rag.llm_response_cache,
+            rag.full_entities,
+            rag.full_relations,
+            rag.entity_chunks,
+            rag.relation_chunks,
+            rag.chunk_entity_relation_graph,
+            *self.indexes(),
+        )
+
+    async def flush(self) -> None:
+        """Let all storages but that of the status write what they hold back."""
+        for storage in self.storages():
+            await storage.index_done_callback()
+
 
 @dataclass(frozen=True, slots=True)
 class Storages:

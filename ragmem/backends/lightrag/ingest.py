@@ -109,10 +109,16 @@ def native_query(
     engine: Engine, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
 ) -> Mapping[str, Any]:
     """Run LightRAG's aquery_data; with keywords given it needs no language model."""
-    rag = engine.instance(project).rag
+    instance = engine.instance(project)
+    return run(lambda: ask(instance, query, mode, keywords=keywords, limit=limit))
+
+
+async def ask(
+    instance: Instance, query: str, mode: Mode, *, keywords: Sequence[str], limit: int
+) -> Mapping[str, Any]:
+    """Return LightRAG's own answer; without any keyword it would ask the language model for some."""
     from lightrag import QueryParam
 
-    # Without any keyword it would ask the language model for some.
     words = [word for word in keywords if word.strip()] or [query]
     param = QueryParam(
         mode=mode,
@@ -125,4 +131,4 @@ def native_query(
         max_relation_tokens=8000,
         max_total_tokens=30000,
     )
-    return cast("Mapping[str, Any]", run(lambda: rag.aquery_data(query, param)))
+    return cast("Mapping[str, Any]", await instance.rag.aquery_data(query, param))

@@ -45,6 +45,11 @@ def file_token(memory_id: str) -> str:
     return f"m-{memory_id}"
 
 
+def memory_of(token: str) -> str:
+    """Return the memory of a file token."""
+    return token.removeprefix("m-")
+
+
 def clean_name(name: str) -> str:
     """Return a name as it is stored: one line, bounded."""
     return " ".join(name.replace(SEPARATOR, " ").split())[:NAME_LENGTH].strip()

@@ -26,10 +26,11 @@ CONNECT_TIMEOUT = 10
 WRITERS = (0x7261676D, 1)
 """The advisory lock of whoever writes: "ragm" in ASCII."""
 
-# A writer whose machine has vanished lets go of the lock after a minute and not after the system's two hours.
+# A writer whose machine has vanished lets go of the lock after a minute and not after the system's two hours;
+# compiling a statement takes longer than running any of ours.
 _SETTINGS = (
     f"SET search_path = {NAMESPACE}; SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10;"
-    " SET tcp_keepalives_count = 3; SET client_min_messages = warning"
+    " SET tcp_keepalives_count = 3; SET client_min_messages = warning; SET jit = off"
 )
 
 

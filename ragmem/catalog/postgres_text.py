@@ -35,23 +35,21 @@ _RANK = "'{{{3},{2},{1},{0}}}'".format(
     *(weight / _TOP for _, weight in sorted(zip(FIELDS, WEIGHTS, strict=True)))
 )
 
-_SCORE = f"""
-WITH terms AS (
-  SELECT term, idf, place
-  FROM unnest(CAST(? AS tsquery[]), CAST(? AS float8[])) WITH ORDINALITY AS given (term, idf, place)
-), found AS MATERIALIZED (
-  SELECT t.n, t.length, idf, place, {_TOP} * ts_rank_cd({_RANK}, t.words, term) AS often
-  FROM terms JOIN chunks_text t ON t.words @@ term
-), scored AS (
-  -- In the order of the words, so that equal chunks have equal sums.
-  SELECT n, sum(
-    idf * often * {K1 + 1} / (often + {K1} * ({1 - B} + {B} * length / CAST(? AS float8))) ORDER BY place
-  ) AS score
-  FROM found GROUP BY n
+# `words @@` finds the chunks; each is read once, and each of its words counted there.
+_BEST = f"""
+WITH found AS (
+  SELECT n, {{score}} AS score FROM (
+    SELECT n, {K1} * ({1 - B} + {B} * length / CAST(? AS float8)) AS damping, {{counts}}
+    FROM chunks_text WHERE words @@ CAST(? AS tsquery) OFFSET 0
+  ) AS counted
+), best AS (
+  SELECT c.n, c.id, c.memory, score FROM found JOIN chunks c ON c.n = found.n {{condition}}
+  ORDER BY score DESC, c.id LIMIT ?
 )
-SELECT c.n, c.id, m.id, s.score FROM scored s
-JOIN chunks c ON c.n = s.n JOIN memories m ON m.n = c.memory
+SELECT best.n, best.id, m.id, score FROM best JOIN memories m ON m.n = best.memory
+ORDER BY score DESC, best.id
 """
+_OFTEN = f"{_TOP} * ts_rank_cd({_RANK}, words, CAST(? AS tsquery))"
 
 
 def add(connection: Connection, place: int, fields: tuple[str, str, str, str]) -> None:
@@ -153,12 +151,21 @@ def _ranked(
 ) -> list[Row]:
     total, tokens = totals
     weights = [
-        max(math.log((total - counts[query] + 0.5) / (counts[query] + 0.5)), LEAST_IDF) for query in queries
+        (K1 + 1) * max(math.log((total - counts[query] + 0.5) / (counts[query] + 0.5)), LEAST_IDF)
+        for query in queries
     ]
-    condition = "" if projects is None else f"WHERE m.project IN ({marks(projects) or 'NULL'})"
+    numbers = range(len(queries))
+    statement = _BEST.format(
+        score=" + ".join(f"weight{n} * often{n} / (often{n} + damping)" for n in numbers),
+        counts=", ".join(f"{_OFTEN} AS often{n}, CAST(? AS float8) AS weight{n}" for n in numbers),
+        condition=""
+        if projects is None
+        else f"WHERE c.memory IN (SELECT n FROM memories WHERE project IN ({marks(projects) or 'NULL'}))",
+    )
+    terms = [value for pair in zip(queries, weights, strict=True) for value in pair]
+    any_of_them = " | ".join(f"({query})" for query in queries)
     return connection.execute(
-        f"{_SCORE} {condition} ORDER BY s.score DESC, c.id LIMIT ?",
-        [list(queries), weights, max(tokens / total, 1e-9), *(projects or ()), limit],
+        statement, [tokens / total, *terms, any_of_them, *(projects or ()), limit]
     ).fetchall()
 
 

@@ -13,6 +13,7 @@ _SEPARATOR = " "
 _COMBINING = range(0x300, 0x332)
 """Accents that stand behind their letter; further ones separate words, as in SQLite."""
 
+SHORTEST_STEMMED = 3
 LONGEST_STEMMED = 64
 """Bytes; a longer word is a hash or a blob, and has no ending."""
 
@@ -64,7 +65,7 @@ def words_of(text: str) -> list[str]:
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """Return a folded word without its English ending: "connections" and "connected" are "connect"."""
-    if len(word) < 3 or len(word.encode()) > LONGEST_STEMMED:
+    if not SHORTEST_STEMMED <= len(word.encode()) <= LONGEST_STEMMED:
         return word
     word = _plural(word)
     word = _past(word)
@@ -81,7 +82,8 @@ def _shape(stem: str) -> str:
     shape = ""
     for letter in stem:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
-        shape += "v" if vowel else "c"
+        # As many as it has bytes: SQLite counts those.
+        shape += "v" if vowel else "c" * len(letter.encode())
     return shape
 
 
@@ -114,7 +116,7 @@ def _past(word: str) -> str:
         if stem != word and _has_vowel(stem):
             if stem.endswith(("at", "bl", "iz")):
                 return stem + "e"
-            if stem[-1:] == stem[-2:-1] and stem[-1] not in "aeioulsz":
+            if stem[-1].isascii() and stem[-1:] == stem[-2:-1] and stem[-1] not in "aeioulsz":
                 return stem[:-1]
             return stem + "e" if _measure(stem) == 1 and _short(stem) else stem
     return word

@@ -8,7 +8,7 @@ import orjson
 from lightrag.base import BaseGraphStorage
 from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNode
 
-from ragmem.backends.lightrag import walk
+from ragmem.backends.lightrag import leading, walk
 from ragmem.backends.lightrag.home import home_of
 from ragmem.backends.lightrag.walk import ordered
 
@@ -67,7 +67,9 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         """Return the edges as (node, other end); None where the node is absent."""
         if not await self.has_node(source_node_id):
             return None
-        return (await self.get_nodes_edges_batch([source_node_id]))[source_node_id]
+        with self._database.read() as connection:
+            adjacent = walk.adjacent(connection, self.workspace, [source_node_id])
+        return [(source_node_id, other) for other in adjacent.get(source_node_id, [])]
 
     async def get_nodes_batch(self, node_ids: list[str]) -> dict[str, dict[str, Any]]:
         """Return the attributes of those nodes that exist."""
@@ -105,9 +107,12 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         return found
 
     async def get_nodes_edges_batch(self, node_ids: list[str]) -> dict[str, list[tuple[str, str]]]:
-        """Return the edges of each node as (node, other end); an absent node has none."""
+        """Return the edges of each node as (node, other end); an absent node has none.
+
+        Within `leading.answering` those that a query would keep.
+        """
         with self._database.read() as connection:
-            adjacent = walk.adjacent(connection, self.workspace, node_ids)
+            adjacent = leading.relevant(connection, self.workspace, node_ids)
         return {name: [(name, other) for other in adjacent.get(name, [])] for name in node_ids}
 
     async def upsert_node(self, node_id: str, node_data: dict[str, Any]) -> None:

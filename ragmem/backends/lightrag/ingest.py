@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ragmem.backends.lightrag import documents, merging, names, records
+from ragmem.backends.lightrag import documents, leading, merging, names, records
 from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.home import Home, VectorKey
 from ragmem.backends.lightrag.segments import restore
@@ -110,7 +110,8 @@ def native_query(
 ) -> Mapping[str, Any]:
     """Run LightRAG's aquery_data; with keywords given it needs no language model."""
     instance = engine.instance(project)
-    return run(lambda: ask(instance, query, mode, keywords=keywords, limit=limit))
+    with leading.answering():
+        return run(lambda: ask(instance, query, mode, keywords=keywords, limit=limit))
 
 
 async def ask(

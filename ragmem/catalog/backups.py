@@ -12,7 +12,10 @@ FOLDER = "backups"
 """Below the home's data folder."""
 
 KEPT = 3
-"""Copies that are left when another was made."""
+"""Copies of a sort that are left when another was made."""
+
+ALL, OF_MIGRATIONS, OF_REPAIRS = "before-*.db", "before-*-schema-*.db", "before-repair-*.db"
+"""The sorts, by the names of their files."""
 
 
 def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
@@ -53,8 +56,8 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def back_up(database: Path, label: str, *, verified: bool = True) -> Path:
-    """Copy a database into the backups beside it as `<label>-<UTC time>.db`; keep the latest three."""
+def back_up(database: Path, label: str, *, sort: str = ALL, verified: bool = True) -> Path:
+    """Copy a database into the backups beside it as `<label>-<UTC time>.db`; keep three of the sort."""
     folder = database.parent / FOLDER
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -70,15 +73,15 @@ def back_up(database: Path, label: str, *, verified: bool = True) -> Path:
         count += 1
         target = folder / f"{label}-{moment}-{count}.db"
     copy_database(database, target, verified=verified)
-    for old in backups(database)[KEPT:]:
+    for old in backups(database, sort)[KEPT:]:
         if old != target:
             old.unlink(missing_ok=True)
     return target
 
 
-def backups(database: Path) -> list[Path]:
+def backups(database: Path, sort: str = ALL) -> list[Path]:
     """Return the copies that `back_up` made of a database, the latest first."""
-    found = (database.parent / FOLDER).glob("before-*.db")
+    found = (database.parent / FOLDER).glob(sort)
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragmem.catalog.backups import back_up
+from ragmem.catalog.backups import OF_MIGRATIONS, back_up
 from ragmem.catalog.database import Connection, Database
 from ragmem.errors import StorageError, StoreDamagedError
 
@@ -168,7 +168,8 @@ def settle(database: Database, schema: Schema, *, create: bool = True) -> bool:
         if _is_settled(database, schema, found):
             return True
         if found.version and database.dialect == "sqlite":
-            back_up(Path(database.place), f"before-{schema.component}-schema-{schema.version}")
+            label = f"before-{schema.component}-schema-{schema.version}"
+            back_up(Path(database.place), label, sort=OF_MIGRATIONS)
         connection.execute(_CREATE)
         for step in _pending(schema, found):
             step.run(connection)

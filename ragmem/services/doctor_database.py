@@ -47,7 +47,7 @@ def restoring(patient: Patient) -> str:
     backup = newest_backup(patient)
     if backup is None:
         return f"no backup was found; {REPAIR} saves what can be read, `ragmem seed` reads the rest again"
-    return f'ragmem restore "{backup}"'
+    return f'ragmem restore "{backup.path}"'
 
 
 def _server(patient: Patient) -> Iterator[Check]:

@@ -8,12 +8,11 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
-from ragmem.catalog.backups import FOLDER, backups
 from ragmem.catalog.queue import holder, leftovers
-from ragmem.catalog.sqlite import DATABASE_NAME, LOCK_NAME
+from ragmem.catalog.sqlite import LOCK_NAME
+from ragmem.services.backup import REPLACED, Backup, backups
 from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
 
 LITTLE_SPACE = 500_000_000
@@ -24,6 +23,8 @@ OLDEST_SQLITE = (3, 35)
 """RETURNING came with it."""
 
 OLD_BACKUP_DAYS = 30
+
+_PUT_ASIDE = (REPLACED, "before-repair-")
 
 EXTRAS: tuple[tuple[str, str], ...] = (
     ("onnx", "onnxruntime"),
@@ -149,28 +150,30 @@ def backup_age(patient: Patient) -> Iterator[Check]:
     """Tell how old the newest backup is."""
     newest = newest_backup(patient)
     if newest is None:
-        yield Check("backups", "warning", "there is none", "ragmem backup")
+        if patient.catalog.exists():
+            yield Check("backups", "warning", "there is none", "ragmem backup")
         return
-    taken = datetime.fromtimestamp(newest.stat().st_mtime, UTC)
-    days = (patient.now - taken).days
-    old = days > OLD_BACKUP_DAYS
-    when = "today" if days < 1 else f"{days} days ago"
-    yield Check(
-        "backups",
-        "warning" if old else "ok",
-        f'the newest, "{newest}", was made {when}',
-        "ragmem backup" if old else "",
+    days = (patient.now - newest.at).days
+    detail = f'the newest, "{newest.path}", was made {"today" if days < 1 else f"{days} days ago"}'
+    if days > OLD_BACKUP_DAYS:
+        yield Check("backups", "warning", detail, "ragmem backup")
+    else:
+        yield Check("backups", "ok", detail)
+
+
+def newest_backup(patient: Patient) -> Backup | None:
+    """Return the newest backup of this home that can be read, None where there is none.
+
+    What a restore or a repair has put aside does not count: it may be what was wrong.
+    """
+    return next(
+        (
+            found
+            for found in backups(patient.settings.places)
+            if not found.problem and not found.path.name.startswith(_PUT_ASIDE)
+        ),
+        None,
     )
-
-
-def newest_backup(patient: Patient) -> Path | None:
-    """Return the newest backup of this home, None where there is none."""
-    data = patient.settings.places.data
-    found = [
-        path for path in (data / FOLDER).glob("*") if path.is_file() and not path.name.startswith("damaged-")
-    ]
-    found += backups(data / DATABASE_NAME)
-    return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 HOME_CHECKS: tuple[tuple[str, Examination], ...] = (

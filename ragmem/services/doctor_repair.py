@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragmem.catalog.backups import back_up
+from ragmem.catalog.backups import OF_REPAIRS, back_up
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.invariants import covers
@@ -73,7 +73,7 @@ def repair(patient: Patient, steps: list[Step], *, sizes: ChunkingSettings) -> I
     names = {step.name for step in steps}
     database = patient.catalog.database
     if names & _WRITES and database.dialect == "sqlite":
-        copy = back_up(Path(database.place), "before-repair", verified=False)
+        copy = back_up(Path(database.place), "before-repair", sort=OF_REPAIRS, verified=False)
         yield Step("", "copy the database", f'"{copy}"')
     for step in steps:
         yield replace(step, outcome=_MENDING[step.name](patient, sizes))

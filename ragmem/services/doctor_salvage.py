@@ -5,7 +5,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from ragmem.catalog.backups import FOLDER
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.queue import turn
@@ -16,6 +15,9 @@ from ragmem.domain.model import Memory, State
 from ragmem.services.doctor_report import Patient
 from ragmem.services.index import index_pending
 from ragmem.services.judge import chunks_of
+
+DAMAGED = "damaged"
+"""Folder of the data that keeps what was replaced; whoever has what he needs may delete it."""
 
 ACCEPTED_AT_ONCE = 200
 """Memories in one transaction."""
@@ -48,9 +50,9 @@ def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
 
 
 def _put_in_place(fresh: Path, path: Path) -> Path:
-    folder = path.parent / FOLDER
+    folder = path.parent / DAMAGED
     folder.mkdir(mode=0o700, exist_ok=True)
-    kept = folder / f"damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{path.stat().st_ino}.db"
+    kept = folder / f"{path.stem}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{path.stat().st_ino}.db"
     kept.hardlink_to(path)
     # The log belongs to the damaged file; beside the new one it would be taken for that one's.
     log = path.with_name(f"{path.name}-wal")

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import runpy
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -27,6 +28,7 @@ from ragmem.catalog import backups
 from ragmem.domain.model import Draft
 from ragmem.memory import Ragmem
 from ragmem.services.doctor_models import CANARY_PROJECT
+from ragmem.services.doctor_salvage import DAMAGED
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = ROOT / "tests" / "data" / "homes" / "schema-1" / "memory.db.gz"
@@ -376,9 +378,21 @@ def test_a_spoilt_page_names_the_backup_and_nothing_is_lost_where_the_catalog_ca
     assert "11 memories saved, none lost" in document["repairs"][0]["outcome"]
     assert home.failed("--deep") == []
     assert home.picture() == home.before
-    kept = list((home.data / backups.FOLDER).glob("damaged-*.db"))
+    kept = list((home.data / DAMAGED).glob("*.db"))
     assert len(kept) == 1
     assert stat.S_IMODE(kept[0].stat().st_mode) == 0o600
+
+
+def test_the_restore_command_that_is_named_brings_the_memory_back(home):
+    assert run(["backup", "--quiet"]) == 0
+    home.spoil_page(1)
+    _, document = home.doctor()
+    [fix] = [check["fix"] for check in document["checks"] if check["name"] == "database"]
+    program, *words = shlex.split(fix)
+    assert program == "ragmem"
+    assert run([*words, "--yes", "--quiet"]) == 0
+    assert home.failed("--deep") == []
+    assert home.picture() == home.before
 
 
 def test_memories_on_a_spoilt_page_are_named(home):

@@ -10,6 +10,7 @@ import orjson
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.machine import prefix_of
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.rows import (
     MEMORY_COLUMNS,
@@ -100,15 +101,18 @@ class Contents:
                 f"SELECT count(*) FROM memories m WHERE {condition}", parameters
             ).fetchone()
             counts = {"projects": len(self.projects(selection)), "memories": int(memories)}
-            for table in ("trash", "files"):
-                (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-                counts[table] = int(count) if selection.whole else 0
+            (trashed,) = connection.execute("SELECT count(*) FROM trash").fetchone()
+            counts["trash"] = int(trashed) if selection.whole else 0
+            counts["files"] = len(self.files()) if selection.whole else 0
         return counts
 
     def memories(
         self, selection: Selection = EVERYTHING, *, after: str = ""
     ) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
-        """Yield memories with their chunks in the order of their ids, those after an id, a page at a time."""
+        """Yield memories with their chunks in the order of their ids, those after an id, a page at a time.
+
+        While this is not at its end, the database is being read: the same thread cannot write to it.
+        """
         condition, parameters = selection.condition()
         while True:
             with self._database.read() as connection:
@@ -120,37 +124,41 @@ class Contents:
                         [after, *parameters],
                     )
                 ]
-                if not ids:
-                    return
-                spans: dict[str, list[Any]] = {}
-                for identifier, *span in connection.execute(
-                    "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
-                    f" JOIN memories m ON m.n = c.memory WHERE m.id IN ({marks(ids)})"
-                    " ORDER BY c.memory, c.position",
-                    ids,
-                ):
-                    spans.setdefault(identifier, []).append(span)
-                # One at a time, because a page of the largest texts would fill the memory.
-                for identifier in ids:
-                    row = connection.execute(
-                        f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id = ?", (identifier,)
-                    ).fetchone()
-                    if row is None:
-                        continue
-                    memory = memory_from(row)
-                    yield (
-                        memory,
-                        tuple(chunk_from(memory, tuple(span)) for span in spans.get(identifier, [])),
-                    )
+                yield from self.of(ids)
+            if not ids:
+                return
             after = ids[-1]
+
+    def of(self, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
+        """Yield those of some memories, a page of them at most, that are there, with their chunks."""
+        with self._database.read() as connection:
+            spans: dict[str, list[Any]] = {}
+            for identifier, *span in connection.execute(
+                "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+                f" JOIN memories m ON m.n = c.memory WHERE m.id IN ({marks(ids)})"
+                " ORDER BY c.memory, c.position",
+                ids,
+            ):
+                spans.setdefault(identifier, []).append(span)
+            # One at a time, because a page of the largest texts would fill the memory.
+            for identifier in ids:
+                row = connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id = ?", (identifier,)
+                ).fetchone()
+                if row is not None:
+                    memory = memory_from(row)
+                    chunks = (chunk_from(memory, tuple(span)) for span in spans.get(identifier, []))
+                    yield memory, tuple(chunks)
 
     def projects(self, selection: Selection = EVERYTHING) -> list[Project]:
         """Return the projects in the order of their ids: all, or those of the selected memories."""
         condition, parameters = selection.condition()
+        here = prefix_of(self._database)
         paths: dict[str, list[str]] = {}
         with self._database.read() as connection:
             for path, project in connection.execute("SELECT path, project FROM project_paths"):
-                paths.setdefault(project, []).append(path)
+                if path.startswith(here):
+                    paths.setdefault(project, []).append(path.removeprefix(here))
             rows = connection.execute("SELECT id, name, root, root_commit, remote FROM projects").fetchall()
             if not selection.whole:
                 wanted = {
@@ -184,15 +192,17 @@ class Contents:
             last = (rows[-1][0], rows[-1][1])
 
     def files(self) -> list[SeenFile]:
-        """Return the files that were seeded in the order of source and path."""
+        """Return the files that were seeded on this machine in the order of source and path."""
+        here = prefix_of(self._database)
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT source, path, size, modified_ns, rules, tally FROM files"
             ).fetchall()
         # Sorted here and not by the database, whose order of letters may be that of its locale.
         return [
-            SeenFile(source, path, size, modified, rules, orjson.loads(tally))
+            SeenFile(source, path.removeprefix(here), size, modified, rules, orjson.loads(tally))
             for source, path, size, modified, rules, tally in sorted(rows)
+            if path.startswith(here)
         ]
 
     def log(self) -> list[LogRow]:
@@ -216,6 +226,7 @@ class Contents:
             " remote = excluded.remote"
         )
         added = 0
+        here = prefix_of(self._database)
         with self._database.write() as connection:
             for project in projects:
                 known = connection.execute("SELECT 1 FROM projects WHERE id = ?", (project.id,)).fetchone()
@@ -228,7 +239,7 @@ class Contents:
                 connection.executemany(
                     "INSERT INTO project_paths (path, project) VALUES (?,?) ON CONFLICT (path) DO "
                     + ("UPDATE SET project = excluded.project" if replace else "NOTHING"),
-                    [(path, project.id) for path in project.paths],
+                    [(here + path, project.id) for path in project.paths],
                 )
         return added
 
@@ -256,14 +267,22 @@ class Contents:
         return int(after) - int(before)
 
     def write_files(self, files: Sequence[SeenFile]) -> int:
-        """Add seen files; one that is known stays as it is. Return how many came."""
+        """Add files that this machine saw; one that is known stays as it is. Return how many came."""
+        here = prefix_of(self._database)
         with self._database.write() as connection:
             (before,) = connection.execute("SELECT count(*) FROM files").fetchone()
             connection.executemany(
                 "INSERT INTO files (source, path, size, modified_ns, rules, tally) VALUES (?,?,?,?,?,?)"
                 " ON CONFLICT (source, path) DO NOTHING",
                 [
-                    (f.source, f.path, f.size, f.modified_ns, f.rules, orjson.dumps(dict(f.tally)).decode())
+                    (
+                        f.source,
+                        here + f.path,
+                        f.size,
+                        f.modified_ns,
+                        f.rules,
+                        orjson.dumps(dict(f.tally)).decode(),
+                    )
                     for f in files
                 ],
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragmem.backends.lightrag import deletion, home, invariants, names, reads, schema, sweeping
+from ragmem.backends.lightrag import deletion, home, invariants, names, reads, reuse, schema, sweeping
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
@@ -131,6 +131,12 @@ class LightRAGStore:
             for key, (record, fingerprint) in wanted.items()
             if stored.get((record.memory.scope.project, key)) != fingerprint
         ]
+
+    def vectors(self, records: Sequence[Record]) -> "Mapping[str, NDArray[np.float32]]":
+        """Return text -> vector of what is embedded for the records, as far as it is stored."""
+        if not self._readable():
+            return {}
+        return reuse.vectors_of(self._database, self._models.embedder.model_id, records)
 
     def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
         """Remove everything that only these memories brought in; unknown ids are ignored."""

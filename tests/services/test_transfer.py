@@ -1,0 +1,207 @@
+"""A memory that moves to another store is the same there, and the store it came from stays as it was."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from ragmem.backends.fake import FakeModels
+from ragmem.backends.lightrag import LightRAGStore
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.contents import Contents, Trashed
+from ragmem.catalog.files import SeenFile
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, memory_id
+from ragmem.errors import BackendError, StorageError, UsageError
+from ragmem.services.exporting import export
+from ragmem.services.index import index_pending
+from ragmem.services.judge import chunks_of
+from ragmem.services.progress import Silent
+from ragmem.services.transfer import End, ReusingModels, transfer
+
+NOW = datetime(2026, 6, 1, 12, 30, 0, 123456, tzinfo=UTC)
+WORDS = ("PostgreSQL", "Redis", "Tideline", "Gullwing", "the ferry", "the queue", "a stale lock")
+
+
+def make(number: int, **more) -> Memory:
+    scope = Scope(("user", "tideline")[number % 2])
+    subject = WORDS[number % len(WORDS)]
+    text = f"# Note {number}\n\nWe pin {subject} to Worker{number} because version {number} has an error.\n"
+    memory = Memory(
+        id=memory_id("notes", scope, f"{number}.md"),
+        source="notes",
+        uri=f"{number}.md",
+        text=text,
+        title=f"Note {number}",
+        event_time=NOW + timedelta(microseconds=number),
+        created_at=NOW,
+        updated_at=NOW,
+        content_hash=content_hash(text),
+        scope=scope,
+        recalls=number,
+    )
+    return replace(memory, **more)
+
+
+class Place:
+    """A catalog and a LightRAG store in one SQLite file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.models = ReusingModels(FakeModels())
+        self.catalog = Catalog.at(folder, busy_timeout=5)
+        self.contents = Contents(self.catalog.database)
+        self.store = LightRAGStore({}, self.models, self.catalog.database)
+
+    @property
+    def end(self) -> End:
+        return End(self.catalog, lambda: self.store)
+
+    def add(self, *memories: Memory) -> None:
+        self.catalog.prepare()
+        self.contents.write_memories([(one, chunks_of(one, ChunkingSettings())) for one in memories])
+        index_pending(self.catalog, self.store)
+
+    def moved_to(self, other: "Place", **more):
+        return transfer(self.end, other.end, models=other.models, now=NOW, progress=Silent(), **more)
+
+    def export(self) -> bytes:
+        written: list[bytes] = []
+        export(self.catalog, written.append, now=NOW, progress=Silent())
+        return b"".join(written)
+
+    def close(self) -> None:
+        self.store.close()
+        self.catalog.close()
+
+
+@pytest.fixture
+def place(tmp_path):
+    with closing(Place(tmp_path / "here")) as made:
+        made.add(*(make(number) for number in range(30)))
+        made.add(make(30, state=State.BUFFERED, tier=Tier.DISCARD))
+        made.catalog.projects.remember("tideline", name="Tideline", root="/repos/tideline")
+        made.contents.write_trashed([Trashed("run1", "asked", NOW, make(99))])
+        made.contents.write_files([SeenFile("notes", "1.md", 1, 2, "rules", {"ingest": 1})])
+        made.catalog.log.write("seed", {"memories": 31}, now=NOW)
+        yield made
+
+
+@pytest.fixture
+def other(tmp_path):
+    with closing(Place(tmp_path / "there")) as made:
+        yield made
+
+
+def test_everything_is_copied_and_the_source_stays_untouched(place, other):
+    before = place.export()
+    place.models.reused = place.models.embedded = 0
+    done = place.moved_to(other)
+
+    assert other.export() == before == place.export()
+    assert (done.written, done.unchanged, done.indexed) == (31, 0, 30)
+    assert done.asked == done.agreed == 20
+    assert other.store.memory_ids() == place.store.memory_ids()
+    assert other.store.statistics() == place.store.statistics()
+    assert [entry["operation"] for entry in other.catalog.log.entries()] == ["migrate", "seed"]
+    assert [entry["operation"] for entry in place.catalog.log.entries()] == ["seed"]
+
+
+def test_and_back_again_gives_the_same_bytes(place, other, tmp_path):
+    place.moved_to(other)
+    with closing(Place(tmp_path / "back")) as back:
+        other.moved_to(back)
+        assert back.export() == place.export()
+        assert back.store.statistics() == place.store.statistics()
+
+
+def test_vectors_are_taken_over_and_not_made_again(place, other):
+    done = place.moved_to(other)
+    assert done.embedded == 0
+    assert done.reused == place.store.statistics()["vectors"]
+    question = "Worker7 pins PostgreSQL"
+    one, two = (end.store.search(question, limit=5) for end in (place, other))
+    assert [hit.chunk_id for hit in one] == [hit.chunk_id for hit in two]
+    assert [hit.score for hit in one] == pytest.approx([hit.score for hit in two], abs=1e-3)
+
+
+def test_without_the_vectors_of_the_source_they_are_made_anew(place, other):
+    def gone():
+        raise BackendError("there is no backend")
+
+    source = End(place.catalog, gone)
+    done = transfer(source, other.end, models=other.models, now=NOW, progress=Silent())
+    assert (done.reused, done.asked) == (0, 0)
+    assert done.embedded == other.store.statistics()["vectors"] > 0
+    assert "there is no backend" in done.note
+
+
+def test_an_interrupted_copy_goes_on_where_it_was(place, other):
+    class StoppedError(Exception):
+        pass
+
+    class Stop(Silent):
+        label = ""
+
+        def begin(self, label, total):
+            self.label = label
+
+        def advance(self, steps=1):
+            if self.label == "index":
+                raise StoppedError
+
+    place.add(*(make(number) for number in range(100, 160)))
+    with pytest.raises(StoppedError):
+        transfer(place.end, other.end, models=other.models, now=NOW, progress=Stop())
+    finished = len(other.store.memory_ids())
+    assert 0 < finished < 90
+
+    done = place.moved_to(other)
+    assert (done.written, done.unchanged, done.indexed) == (0, 91, 90 - finished)
+    assert other.export() == place.export()
+
+
+def test_a_second_copy_brings_what_has_changed_since(place, other):
+    place.moved_to(other)
+    text = "# Note 3\n\nOther words about Caddy.\n"
+    place.add(make(3, text=text, content_hash=content_hash(text), updated_at=NOW + timedelta(days=1)))
+    place.catalog.memories.recalled([make(4).id])
+    done = place.moved_to(other)
+
+    assert (done.written, done.unchanged) == (2, 29)
+    assert other.export() == place.export()
+    assert other.store.search("Other words about Caddy.", limit=1)[0].memory_id == make(3).id
+
+
+def test_a_target_with_other_memories_is_refused_unless_they_are_to_be_merged(place, other):
+    mine = make(500)
+    other.add(mine)
+    with pytest.raises(UsageError, match="holds 1 memory that is not in"):
+        place.moved_to(other)
+    assert other.catalog.memories.ids() == {mine.id}
+
+    done = place.moved_to(other, merge=True)
+    assert (done.written, done.sha256) == (31, "")
+    assert other.catalog.memories.ids() == place.catalog.memories.ids() | {mine.id}
+    assert mine.id in other.store.memory_ids()
+
+
+def test_a_copy_that_is_not_the_same_is_told(place, other, monkeypatch):
+    monkeypatch.setattr(
+        Contents, "write_trashed", lambda self, items: 0 if self._database is other.catalog.database else None
+    )
+    with pytest.raises(StorageError, match="projects, trash or seen files are others there"):
+        place.moved_to(other)
+
+
+def test_a_memory_that_was_changed_behind_the_back_is_told(place, other):
+    class Meddle(Silent):
+        def begin(self, label, total):
+            if label == "index":
+                with closing(sqlite3.connect(other.catalog.database.path)) as connection, connection:
+                    connection.execute("UPDATE memories SET title = 'mine' WHERE uri = '7.md'")
+
+    with pytest.raises(StorageError, match="is another there"):
+        transfer(place.end, other.end, models=other.models, now=NOW, progress=Meddle())

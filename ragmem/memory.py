@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ragmem import backends
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.database import Database
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.catalog.trash import TrashRun
 from ragmem.config import Settings, load
 from ragmem.domain.model import USER, Draft, Memory
-from ragmem.errors import UsageError
+from ragmem.errors import ConfigError, UsageError
 from ragmem.ports import Models, Store
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ class Ragmem:
         self.settings = settings
         self.home = home
         self.cwd = cwd
-        self.catalog = Catalog.at(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
+        self.catalog = Catalog(_database_of(settings))
         self._models: Models | None = None
         self._store: Store | None = None
         self._prepared: tuple[int, ...] | None = None
@@ -125,6 +128,7 @@ class Ragmem:
                     {
                         **wanted.options,
                         "profile": wanted.profile,
+                        "url": wanted.url,
                         "storages": wanted.storages,
                         "environment": wanted.environment,
                     },
@@ -143,9 +147,12 @@ class Ragmem:
     def require(self) -> None:
         """Raise UsageError when nothing was ever stored here."""
         if not self.catalog.exists():
+            shared = self.settings.store.profile == "postgres"
+            place = self.catalog.database.place if shared else self.settings.places.data
+            meant = "store.url" if shared else "RAGMEM_HOME"
             raise UsageError(
-                f'there is no memory in "{self.settings.places.data}" yet',
-                hint="fill it with `ragmem seed`, or point RAGMEM_HOME at the one you mean",
+                f'there is no memory in "{place}" yet',
+                hint=f"fill it with `ragmem seed`, or point {meant} at the one you mean",
             )
         self.prepare()
 
@@ -342,13 +349,18 @@ class Ragmem:
         return self.catalog.memories.resolve(prefix)
 
     def statistics(self) -> dict[str, Any]:
-        """Return counts of catalog and store, the embedder's id and the size of the home in bytes."""
+        """Return counts of catalog and store, the embedder's id and the size of the home in bytes.
+
+        With a database elsewhere also its place, and its size counts as the home's.
+        """
         self.require()
         data = self.settings.places.data
-        size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+        database = self.catalog.database
+        elsewhere = {} if database.dialect == "sqlite" else {"database": database.place}
         return {
             "home": str(data),
-            "bytes": size,
+            **elsewhere,
+            "bytes": _bytes_below(data) + (_bytes_of(database) if elsewhere else 0),
             "catalog": self.catalog.overview.counts(),
             "store": dict(self.store.statistics()),
             "models": self.settings.models.backend,
@@ -356,3 +368,34 @@ class Ragmem:
 
     def _keep_trash(self) -> timedelta:
         return timedelta(days=self.settings.trash.keep_days)
+
+
+def _database_of(settings: Settings) -> Database:
+    """Return the database of the profile, not opened yet; raises ConfigError where its address is missing."""
+    chosen, data, patience = settings.store, settings.places.data, settings.write.busy_timeout_s
+    if chosen.profile != "postgres":
+        return SQLiteDatabase(data, busy_timeout=patience)
+    if not chosen.url:
+        raise ConfigError(
+            'the profile "postgres" needs the address of a database',
+            hint='write url = "postgresql://user@host:5432/name" below [store], or set RAGMEM_STORE_URL',
+        )
+    from ragmem.catalog.postgres import PostgresDatabase
+
+    return PostgresDatabase(chosen.url, data, busy_timeout=patience)
+
+
+def _bytes_of(database: Database) -> int:
+    with database.read() as connection:
+        (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    return int(size)
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            # Other processes remove theirs at any time: logs, tickets, files of vectors.
+            with suppress(FileNotFoundError):
+                total += Path(parent, name).stat().st_size
+    return total

@@ -27,6 +27,7 @@ from ragmem.backends.minilm.embedder import FOLDER as MODEL_FOLDER
 from ragmem.catalog import backups
 from ragmem.domain.model import Draft
 from ragmem.memory import Ragmem
+from ragmem.services import doctor_repair
 from ragmem.services.doctor_models import CANARY_PROJECT
 from ragmem.services.doctor_salvage import DAMAGED
 
@@ -432,6 +433,23 @@ def test_a_newer_schema_is_not_repaired(home):
     assert check["name"] == "schema"
     assert "update" in check["fix"]
     assert home.ask("PRAGMA user_version") == [(99,)]
+
+
+@pytest.mark.parametrize("plant", [another_model, lost_table_of_the_store])
+def test_a_repair_that_was_interrupted_is_finished_by_the_next(home, plant, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    plant(home)
+    with monkeypatch.context() as patch:
+        patch.setattr(doctor_repair, "index_pending", interrupt)
+        assert run(["doctor", "--repair", "--yes"]) == 130
+    with home.open() as memory:
+        assert memory.catalog.memories.ids() == set(home.before["memories"])
+        assert memory.store.memory_ids() < set(home.before["memories"])
+    assert home.doctor("--repair", "--yes")[0] == 0
+    assert home.failed("--deep") == []
+    assert home.picture() == home.before
 
 
 def test_a_dry_run_says_what_it_would_do_and_changes_nothing(home):

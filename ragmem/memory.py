@@ -49,12 +49,12 @@ class Ragmem:
     May be used from several threads; each opens a connection of its own, which lives until `close`.
     """
 
-    def __init__(self, settings: Settings, *, home: Path, cwd: Path) -> None:
+    def __init__(self, settings: Settings, *, home: Path, cwd: Path, models: Models | None = None) -> None:
         self.settings = settings
         self.home = home
         self.cwd = cwd
         self.catalog = Catalog(_database_of(settings))
-        self._models: Models | None = None
+        self._models = models
         self._store: Store | None = None
         self._prepared: tuple[int, ...] | None = None
         self._opening = threading.RLock()

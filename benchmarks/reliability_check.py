@@ -11,10 +11,14 @@ from typing import Any
 
 import orjson
 from reliability_world import Place, sha
-from reliability_writer import open_world
+from reliability_writer import mend, open_world
 
 from ragmem.domain.model import State
+from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
+from ragmem.services.archive import read_archive
+from ragmem.services.backup import SUFFIX, describe
+from ragmem.services.export_reading import ExportReader
 from ragmem.services.invariants import violations
 
 PATIENCE = 5.0
@@ -24,19 +28,28 @@ SAMPLE = 4
 """Memories that are looked for by a question."""
 
 
-def check(place: Place, models: str, answer: Path, *, seed: int, asked: dict[str, str], whole: bool) -> None:
+def check(
+    place: Place,
+    models: tuple[str, str],
+    answer: Path,
+    *,
+    seed: int,
+    asked: dict[str, str],
+    whole: bool,
+    damaged: bool,
+) -> None:
     """Write {found, violations, pending, ...} to `answer` as JSON; ends the process.
 
     `models` are the ones that a writer used last and before; `asked` gives for the hashes of texts a word
-    that finds them; `whole` looks for every chunk by its text.
+    that finds them; `whole` looks for every chunk by its text; `damaged` lets the home be unsound until it
+    was repaired.
     """
     code = 1
     try:
-        answer.write_bytes(
-            orjson.dumps(
-                _check(place, _model_in_use(place, *models), random.Random(seed), asked, whole=whole)
-            )
+        told = _check(
+            place, _model_in_use(place, *models), random.Random(seed), asked, whole=whole, damaged=damaged
         )
+        answer.write_bytes(orjson.dumps(told))
         code = 0
     except BaseException:  # noqa: BLE001 - whatever it was, the driver must hear of it
         traceback.print_exc(file=sys.stderr)
@@ -46,15 +59,18 @@ def check(place: Place, models: str, answer: Path, *, seed: int, asked: dict[str
 
 
 def _check(
-    place: Place, models: str, chance: random.Random, asked: dict[str, str], *, whole: bool
+    place: Place, models: str, chance: random.Random, asked: dict[str, str], *, whole: bool, damaged: bool
 ) -> dict[str, Any]:
     wrong: list[str] = []
     with open_world(place, models, RAGMEM_WRITE_BUSY_TIMEOUT_S=PATIENCE) as memory:
         memory.prepare()
         found = _dump(memory)
         pending = len(memory.catalog.memories.ids(states=[State.PENDING]))
-        wrong += [f"after the kill: {line}" for line in _unsound(memory, whole=whole)]
+        if not damaged:
+            wrong += [f"after the kill: {line}" for line in _unsound(memory, whole=whole)]
     with open_world(place, models, sources=place.no_sources) as memory:
+        if damaged:
+            mend(memory)
         _heal(memory, chance)
     # Opened anew: what healed it may have hidden in this process what another one sees.
     with open_world(place, models) as memory:
@@ -66,7 +82,7 @@ def _check(
         wrong += _unanswered(
             memory, chance, {key: asked[text] for key, text in found[0].items() if text in asked}
         )
-    wrong += _backups(place)
+    wrong += _copies(place)
     return {
         "models": models,
         "memories": found[0],
@@ -125,12 +141,34 @@ def _unanswered(memory: Ragmem, chance: random.Random, asked: dict[str, str]) ->
     return lines
 
 
-def _backups(place: Place) -> list[str]:
-    """Return which copies under a backup's name are not whole."""
+def _copies(place: Place) -> list[str]:
+    """Return which files under the name of a backup or an export are not whole; remove what was looked at."""
     lines = []
-    for path in sorted((place.data / "backups").glob("*.db")):
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
-            state = connection.execute("PRAGMA integrity_check").fetchall()
-        if state != [("ok",)]:
-            lines.append(f"the backup {path.name} is not whole: {state[0][0]}")
+    for path in sorted([*(place.data / "backups").iterdir()] if (place.data / "backups").is_dir() else []):
+        if path.name.startswith(".") or path.name.endswith(".part"):
+            continue
+        if problem := describe(path).problem or _unreadable(path):
+            lines.append(f"the backup {path.name} is not whole: {problem}")
+        if path.name.endswith(SUFFIX):
+            path.unlink()
+    for path in sorted(place.root.glob("out-*")):
+        try:
+            with ExportReader(path) as reader:
+                reader.check()
+        except RagmemError as error:
+            lines.append(f"the export {path.name} is not whole: {error}")
+        path.unlink()
     return lines
+
+
+def _unreadable(path: Path) -> str:
+    if path.name.endswith(SUFFIX):
+        try:
+            read_archive(path)
+        except RagmemError as error:
+            return str(error)
+        return ""
+    file = path / "memory.db" if path.is_dir() else path
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+        state = connection.execute("PRAGMA integrity_check").fetchall()
+    return "" if state == [("ok",)] else str(state[0][0])

@@ -20,6 +20,7 @@ from reliability_world import (
     make_long,
     make_text,
     note_id,
+    outcomes,
     sha,
     word_in,
     words_of,
@@ -40,10 +41,18 @@ KINDS = {
     "remodel": "change of model",
     "vectors": "vector files",
     "migrate": "migrate",
+    "export": "export",
+    "import": "import",
+    "backup": "backup",
+    "restore": "restore",
+    "repair": "doctor --repair",
 }
 """The operations that are killed, with their names in the table."""
 
 FIXTURES = common.REPOSITORY / "tests" / "data" / "homes"
+
+DONATED = 70
+"""Memories of an export that is imported: two batches."""
 
 FIRST = 24
 """Memories that a new world begins with."""
@@ -74,6 +83,10 @@ class World:
     """Ids of notes that no longer lie there."""
     former: str = ""
     """The model that a change of model has changed from."""
+    saved: dict[str, Expected] = field(default_factory=dict)
+    """File -> what a backup holds."""
+    donor: "World | None" = None
+    """Whose export is imported."""
     rounds: int = 0
     base: int = 0
     count: int = 0
@@ -90,6 +103,20 @@ class World:
     def large(self) -> bool:
         """Tell whether looking for each chunk would take too long after every kill."""
         return self.kind == "vectors"
+
+    @property
+    def export(self) -> str:
+        """Where a donor's export lies."""
+        return str(self.place.root / "donated.jsonl.gz")
+
+    def after(self, step: Step, notes: list[dict[str, Any]]) -> list[Expected]:
+        """Return what may be found after each part of a step, see `outcomes`."""
+        return outcomes(step, self.expected, notes, self.place, self.saved)
+
+    def end(self, step: Step) -> None:
+        """Take over what a step settles by having ended."""
+        if step.kind == "backup" and "file" in step.options:
+            self.saved[step.options["file"]] = self.expected.copy()
 
     def _unpack(self, fixture: Path) -> None:
         self.place.data.mkdir(parents=True)
@@ -128,6 +155,10 @@ class World:
 
     def first_steps(self, chance: random.Random) -> list[Step]:
         """Return what fills a new world."""
+        if self.kind == "donor":
+            drafts = [self.draft(chance) for _ in range(DONATED)]
+            self.remember(drafts)
+            return [Step("ingest", drafts=tuple(drafts)), Step("export", options={"file": self.export})]
         if self.kind == "vectors":
             drafts = [self.long_draft(chance) for _ in range(LONG)]
         elif self.kind == "common":
@@ -185,6 +216,11 @@ def plan(kind: str, world: World, chance: random.Random) -> tuple[list[Step], in
         "remodel": _remodel,
         "vectors": _vectors,
         "migrate": _migrate,
+        "export": _export,
+        "import": _import,
+        "backup": _backup,
+        "restore": _restore,
+        "repair": _repair,
     }[kind]
     return maker(world, chance)
 
@@ -291,3 +327,44 @@ def _vectors(world: World, chance: random.Random) -> tuple[list[Step], int]:
     steps = [search, Step("ingest", drafts=tuple(large)), search]
     steps += [Step("forget", ids=tuple(world.handed(chance, 12))), search, Step("sweep"), search]
     return steps, chance.choice((0, 0, 1, 2, 3, 4, 5))
+
+
+def _export(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    names = [str(world.place.root / f"out-{world.token()}.jsonl{end}") for end in ("", ".gz", "")]
+    return [Step("export", options={"file": name}) for name in names], chance.randint(0, 1)
+
+
+def _import(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    assert world.donor is not None
+    world.words = dict(world.donor.words)
+    world.count = world.donor.count
+    brought = Step(
+        "import", options={"file": world.donor.export, "brings": dict(world.donor.expected.memories)}
+    )
+    return [brought, _one(world, chance)], 0
+
+
+def _backup(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    return [_one(world, chance), Step("backup"), Step("backup")], 1
+
+
+def _restore(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    name = {"file": str(world.place.root / f"backup-{world.token()}.tar.gz")}
+    later = [_one(world, chance), Step("forget", ids=tuple(world.handed(chance, 2)))]
+    steps = [Step("backup", options=name), *later, Step("restore", options=name), _one(world, chance)]
+    return steps, 3
+
+
+def _repair(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    return [Step("repair", options={"damage": chance.choice(DAMAGES)}), _one(world, chance)], 0
+
+
+DAMAGES = (
+    "DELETE FROM store_vectors WHERE namespace = 'chunks' AND seq % 3 = 0",
+    "DELETE FROM store_nodes WHERE rowid % 4 = 0",
+    "UPDATE store_vectors SET vector = x'0102' WHERE seq % 5 = 0",
+    "DELETE FROM chunks_text WHERE rowid % 3 = 0",
+    "UPDATE chunks SET end_at = end_at - 5 WHERE n % 4 = 0",
+    "DELETE FROM store_documents WHERE rowid % 3 = 0",
+)
+"""What a repair is given to mend; all of it can be made anew from the catalog's texts."""

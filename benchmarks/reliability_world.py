@@ -20,6 +20,9 @@ HUBS = ("PostgreSQL", "RedisCache", "BillingService", "DeployQueue", "SearchInde
 SEEDING = ("seed", "rebuild", "remodel")
 """The steps that read all notes on disk."""
 
+GRADUAL = (*SEEDING, "import")
+"""The steps that are done as a whole for each memory only; a later run goes on."""
+
 BATCH = 48
 """Memories of one acceptance within an ingest."""
 
@@ -152,9 +155,9 @@ class Expected:
 class Step:
     """One operation; `kind` is one of reliability_writer.ACTIONS.
 
-    `options`: keep_days of the trash, missing (gc), text (search), models (what the home is opened with from
-    here on),
-    notes (of a seeding: name -> text of all notes on disk).
+    `options`: keep_days of the trash; missing (gc); text (search); models (what the home is opened with from
+    here on); notes (of a seeding: name -> text of all notes on disk); file (export, import, backup, restore);
+    brings (import: what the file holds); damage (repair: SQL that breaks something first).
     """
 
     kind: str
@@ -176,12 +179,21 @@ def note_id(place: Place, name: str) -> str:
 
 
 def outcomes(
-    step: Step, before: Expected, notes: Iterable[Mapping[str, Any]], place: Place
+    step: Step,
+    before: Expected,
+    notes: Iterable[Mapping[str, Any]],
+    place: Place,
+    saved: Mapping[str, Expected],
 ) -> list[Expected]:
     """Return what may be found after each part of a step that is done as a whole, the last one at its end.
 
-    `notes` is what the writer logged about the step so far, such as gc's plan.
+    `notes` is what the writer logged about the step so far, such as gc's plan; `saved` is what each backup
+    holds.
     """
+    if step.kind == "restore":
+        return [saved[step.options["file"]]]
+    if step.kind == "import":
+        return [Expected({**before.memories, **step.options["brings"]}, before.trash)]
     maker = {
         "ingest": _after_ingest,
         "forget": _after_forget,

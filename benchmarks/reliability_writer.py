@@ -16,7 +16,14 @@ from typing import Any
 from reliability_world import Place, Step
 
 from ragmem.backends.fake import MODEL_ID, FakeEmbedder
-from ragmem.memory import Ragmem
+from ragmem.memory import Ragmem, now
+from ragmem.services.backup import back_up
+from ragmem.services.doctor_repair import plan as plan_repair
+from ragmem.services.export_reading import ExportReader
+from ragmem.services.exporting import export_file
+from ragmem.services.importing import import_export
+from ragmem.services.progress import Silent
+from ragmem.services.restore import restore
 
 OTHER_MODEL = "fake-hash-2"
 """The model that a change of model changes to."""
@@ -193,6 +200,68 @@ def _sweep(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, A
     return {"swept": dict(memory.store.sweep())}
 
 
+def _export(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del note
+    done = export_file(memory.catalog, Path(step.options["file"]), now=now(), progress=Silent())
+    return {"lines": done.lines}
+
+
+def _import(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del note
+    with ExportReader(Path(step.options["file"])) as source:
+        done = import_export(memory.catalog, lambda: memory.store, source, now=now(), progress=Silent())
+    return {"new": done.new}
+
+
+def _backup(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del note
+    name = step.options.get("file")
+    made = back_up(
+        memory.catalog,
+        memory.settings.places,
+        profile=memory.settings.store.profile,
+        target=Path(name) if name else None,
+        now=now(),
+        progress=Silent(),
+    )
+    return {"file": str(made.path)}
+
+
+def _any(what: object) -> None:
+    """Agree with what a restore has found."""
+    del what
+
+
+def _restore(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del note
+    memory.close()
+    done = restore(
+        Path(step.options["file"]),
+        memory.catalog,
+        memory.settings.places,
+        open_store=lambda: memory.store,
+        usable=_any,
+        agree=_any,
+        busy_timeout=memory.settings.write.busy_timeout_s,
+        now=now(),
+        progress=Silent(),
+    )
+    return {"memories": done.counts["memories"]}
+
+
+def _repair(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del note
+    with memory.catalog.database.write() as connection:
+        connection.execute(step.options["damage"])
+    return {"repaired": mend(memory)}
+
+
+def mend(memory: Ragmem) -> list[str]:
+    """Do what `ragmem doctor --deep --repair` does; return the names of the repairs."""
+    steps = plan_repair(memory.examine(deep=True))
+    return [step.name for step in memory.repair(steps)]
+
+
 ACTIONS: dict[str, Callable[[Ragmem, Step, Callable[..., None]], dict[str, Any]]] = {
     "ingest": _ingest,
     "forget": _forget,
@@ -204,4 +273,9 @@ ACTIONS: dict[str, Callable[[Ragmem, Step, Callable[..., None]], dict[str, Any]]
     "open": _open,
     "search": _search,
     "sweep": _sweep,
+    "export": _export,
+    "import": _import,
+    "backup": _backup,
+    "restore": _restore,
+    "repair": _repair,
 }

@@ -148,6 +148,34 @@ def test_a_filter_by_workspace_searches_only_there(database, index, large):
     assert index.search("chunks", MODEL, large[0], limit=5, workspaces=[]) == []
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_filter_finds_the_nearest_of_its_projects_however_large_they_are(database, index, share, apart):
+    vectors = clustered(4000, seed=14, clusters=2 if apart else 60)
+    query = clustered(1, seed=15)[0]
+    near = vectors @ query
+    # Apart: all that is near the question belongs to other projects, so that a first choice finds none of it.
+    order = np.argsort(near) if apart else np.random.default_rng(16).permutation(len(vectors))
+    inside = np.zeros(len(vectors), np.bool_)
+    inside[order[: int(share * len(vectors))]] = True
+    add(database, vectors[inside][::2], workspace="one")
+    add(database, vectors[inside][1::2], workspace="two")
+    add(database, vectors[~inside], workspace="others")
+    hits = index.search("chunks", MODEL, query, limit=20, workspaces=["one", "two"])
+    assert {hit.workspace for hit in hits} <= {"one", "two"}
+    best = np.sort(near[inside])[::-1][:20]
+    assert len(hits) == 20
+    found = sum(hit.score >= best[-1] - 0.002 for hit in hits)
+    assert found >= 16  # the sign bits of so few dimensions select roughly
+
+
+def test_many_equal_vectors_are_found_in_order_of_age(database, index):
+    same = np.repeat(clustered(1, seed=17), 3000, axis=0)
+    add(database, same)
+    hits = index.search("chunks", MODEL, same[0], limit=30)
+    assert ids(hits) == [f"user-{number}" for number in range(30)]
+
+
 def test_namespaces_and_models_do_not_mix(database, index, large):
     entity = clustered(1, seed=5)
     add(database, entity, workspace="e", namespace="entities")

@@ -25,11 +25,14 @@ PRESELECT_SHARE = 300
 _BLOCK = 8192
 """Rows that are compared at a time: what they need in between stays in the processor's cache."""
 
-_SPARSE = 4
-"""Below one in so many rows of a block, those of the wanted workspaces are gathered first."""
+_SAMPLE = 1024
+"""Rows by which the share of the wanted workspaces is guessed."""
 
-_OUTSIDE = np.iinfo(np.uint16).max
-"""Distance of a row in a workspace that is not wanted."""
+_BROAD = 0.25
+"""Share of the wanted workspaces from which all rows are compared, and the others are left out afterwards."""
+
+_RESERVE = 1.3
+"""How many more rows are chosen then, beyond what the share asks for."""
 
 _FEW_WORKSPACES = 8
 
@@ -156,9 +159,8 @@ def scores(
         return []
     cosines = (segment.codes[chosen].astype(np.float32) @ query) * segment.scales[chosen]
     seqs = segment.seqs[chosen]
-    keep = min(count, len(seqs))
-    best = np.argpartition(-cosines, keep - 1)[:keep]
-    best = best[np.lexsort((seqs[best], -cosines[best]))]
+    # Rounded: equal vectors differ in the last bit with their place among the rows, and the eldest shall win.
+    best = np.lexsort((seqs, -cosines.round(6)))[:count]
     return [(float(cosines[place]), int(seqs[place])) for place in best]
 
 
@@ -174,44 +176,46 @@ def _are_in(workspaces: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np
 def _nearest_by_sign(
     segment: Segment, query: NDArray[np.float32], wanted: Sequence[int] | None, preselect: int
 ) -> NDArray[np.intp]:
-    """Return the places of the rows whose signs are nearest, in order; all rows where they are few."""
+    """Return the places of at least `preselect` rows whose signs are nearest; all rows where they are few."""
     signs = sign_bits(np.sign(query).astype(np.int8).reshape(1, -1))
-    distances = np.empty(len(segment), np.uint16)
-    eligible = 0
-    for start in range(0, len(segment), _BLOCK):
-        bits, target = segment.bits[start : start + _BLOCK], distances[start : start + _BLOCK]
-        if wanted is None:
-            eligible += len(bits)
-            _count_differences(bits, signs, target)
-            continue
-        inside = _are_in(segment.workspaces[start : start + _BLOCK], wanted)
-        here = int(np.count_nonzero(inside))
-        eligible += here
-        if here * _SPARSE >= len(bits):
-            _count_differences(bits, signs, target)
-            if here < len(bits):
-                target[~inside] = _OUTSIDE
-            continue
-        target.fill(_OUTSIDE)
-        if here:
-            few = np.empty(here, np.uint16)
-            _count_differences(bits[inside], signs, few)
-            target[inside] = few
-    if eligible <= max(EXACT_LIMIT, preselect):
-        return np.flatnonzero(distances != _OUTSIDE)
-    worst = np.partition(distances, preselect - 1)[preselect - 1]
+    if wanted is None:
+        return _smallest(_differences(segment.bits, signs), preselect)
+    sample = segment.workspaces[:: -(-len(segment) // _SAMPLE)]
+    share = np.count_nonzero(_are_in(sample, wanted)) / len(sample)
+    if share >= _BROAD:
+        near = _smallest(_differences(segment.bits, signs), int(preselect / share * _RESERVE))
+        near = near[_are_in(segment.workspaces[near], wanted)]
+        if len(near) >= preselect:
+            return near
+    rows = np.flatnonzero(_are_in(segment.workspaces, wanted))
+    if len(rows) <= max(EXACT_LIMIT, preselect):
+        return rows
+    return rows[_smallest(_differences(segment.bits, signs, rows), preselect)]
+
+
+def _differences(
+    bits: NDArray[np.uint64], signs: NDArray[np.uint64], rows: NDArray[np.intp] | None = None
+) -> NDArray[np.uint16]:
+    """Return for each row, or for some, in how many bits it differs."""
+    count = len(bits) if rows is None else len(rows)
+    result = np.zeros(count, np.uint16)
+    for start in range(0, count, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        ones = _ones((bits[part] if rows is None else bits.take(rows[part], axis=0)) ^ signs)
+        # Column by column, three of at most 64 in a byte: four times as fast as a sum over such short rows.
+        for first in range(0, ones.shape[1], 3):
+            some = ones[:, first]
+            for column in range(first + 1, min(first + 3, ones.shape[1])):
+                some = some + ones[:, column]
+            result[part] += some
+    return result
+
+
+def _smallest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
+    """Return the places of the smallest, in order of place; among equal ones the first."""
+    if count >= len(distances):
+        return np.arange(len(distances))
+    worst = np.partition(distances, count - 1)[count - 1]
     nearer = np.flatnonzero(distances < worst)
-    ties = np.flatnonzero(distances == worst)[: preselect - len(nearer)]
+    ties = np.flatnonzero(distances == worst)[: count - len(nearer)]
     return np.sort(np.concatenate([nearer, ties]))
-
-
-def _count_differences(bits: NDArray[np.uint64], signs: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
-    """Write for each row in how many bits it differs."""
-    ones = _ones(bits ^ signs)
-    out[:] = 0
-    # Column by column, three of at most 64 in a byte: four times as fast as a sum over such short rows.
-    for first in range(0, ones.shape[1], 3):
-        part = ones[:, first]
-        for column in range(first + 1, min(first + 3, ones.shape[1])):
-            part = part + ones[:, column]
-        out += part

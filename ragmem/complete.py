@@ -48,13 +48,32 @@ def _places() -> Places:
 
 def _rows(sql: str, *parameters: str | int) -> list[tuple[str, str]]:
     path = _places().data / DATABASE_NAME
-    if not path.is_file():
+    if not path.is_file() or _is_elsewhere():
         return []
     # Without a write-ahead log nobody has the database open: reading it as immutable leaves no file behind,
     # and works where the folder is read-only.
     mode = "ro" if path.with_name(path.name + "-wal").exists() else "ro&immutable=1"
     with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=PATIENCE)) as connection:
         return [(str(value), str(hint)) for value, hint in connection.execute(sql, parameters)]
+
+
+def _is_elsewhere() -> bool:
+    """Tell whether the memory lies in PostgreSQL, which Tab never asks; a file here is a former one then."""
+    if profile := os.environ.get("RAGMEM_STORE_PROFILE"):
+        return profile == "postgres"
+    path = _places().config / "config.toml"
+    if not path.is_file():
+        return False
+    table = ""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        # Not parsed, which would cost more than the look into SQLite.
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            table = text.strip("[] ")
+        name, _, value = text.partition("=")
+        if f"{table}.{name.strip()}".strip(".") == "store.profile":
+            return value.strip().strip("\"'") == "postgres"
+    return False
 
 
 def _above(prefix: str) -> str:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.catalog.database import Dialect, Rows
-from ragmem.catalog.postgres_errors import error_for, masked, refusal
+from ragmem.catalog.postgres_errors import error_for, refusal
 from ragmem.catalog.postgres_schema import NAMESPACE
 from ragmem.catalog.sqlite import BUSY_TIMEOUT
+from ragmem.config.secrets import masked
 from ragmem.errors import BackendError, ConfigError, StorageError, StoreBusyError
 
 if TYPE_CHECKING:
@@ -108,12 +109,6 @@ class PostgresDatabase:
                 ).fetchone()
             self._exists = table is not None
         return self._exists
-
-    def size(self) -> int:
-        """Return the bytes of the whole database on the server."""
-        with self.read() as connection:
-            (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-        return int(size)
 
     @contextmanager
     def read(self) -> Iterator[PostgresConnection]:

@@ -1,12 +1,7 @@
-"""What an error of PostgreSQL means to a person; and addresses that may be shown."""
+"""What an error of PostgreSQL means to a person."""
 
-import re
-
+from ragmem.config.secrets import masked
 from ragmem.errors import BackendError, RagmemError, StorageError, StoreBusyError, StoreDamagedError
-
-# Greedy: a password may hold an @ or a slash that should have been written as %40 or %2F.
-_USER_PART = re.compile(r"(://[^/?#:@]*):.*@")
-_PARAMETER = re.compile(r"(\b(?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^&\s]*)", re.IGNORECASE)
 
 _ADDRESS_HINT = "check store.url in config.toml, or RAGMEM_STORE_URL"
 
@@ -41,11 +36,6 @@ _WORDS = (
     ("starting up", "57"),
     ("shutting down", "57"),
 )
-
-
-def masked(address: str) -> str:
-    """Return an address with *** for its password."""
-    return _PARAMETER.sub(r"\1***", _USER_PART.sub(r"\1:***@", address))
 
 
 def error_for(state: str | None, text: str, place: str) -> RagmemError:

@@ -1,11 +1,13 @@
 """The projects that memories belong to, and the paths under which each was seen.
 
-The id comes from the repository's first commit and remote, so a project that moves keeps its memories.
+The id comes from the repository's first commit and remote, so a project that moves keeps its memories, and
+is the same for all machines that share the database; the paths are each machine's own.
 """
 
 from collections.abc import Iterable
 
 from ragmem.catalog.database import Database
+from ragmem.catalog.machine import prefix_of
 
 
 class Projects:
@@ -19,11 +21,12 @@ class Projects:
     ) -> None:
         """Keep a project and one more path of it; no write when all of it is known."""
         values = (project, name, root, root_commit, remote)
+        path = prefix_of(self._database) + root
         with self._database.read() as connection:
             known = connection.execute(
                 "SELECT 1 FROM project_paths JOIN projects ON projects.id = project_paths.project"
-                " WHERE id = ?1 AND path = ?3 AND root_commit = ?4 AND remote = ?5 AND name = ?2",
-                values,
+                " WHERE id = ? AND name = ? AND path = ? AND root_commit = ? AND remote = ?",
+                (project, name, path, root_commit, remote),
             ).fetchone()
         if known:
             return
@@ -37,7 +40,7 @@ class Projects:
             connection.execute(
                 "INSERT INTO project_paths (path, project) VALUES (?,?)"
                 " ON CONFLICT (path) DO UPDATE SET project = excluded.project",
-                (root, project),
+                (path, project),
             )
 
     def of_repository(self, root_commit: str, remote: str) -> str | None:
@@ -58,10 +61,11 @@ class Projects:
 
     def at(self, paths: Iterable[str]) -> str | None:
         """Return the project that was seen at the first of these paths that is known."""
+        here = prefix_of(self._database)
         with self._database.read() as connection:
             for path in paths:
                 row = connection.execute(
-                    "SELECT project FROM project_paths WHERE path = ?", (path,)
+                    "SELECT project FROM project_paths WHERE path = ?", (here + path,)
                 ).fetchone()
                 if row:
                     return str(row[0])
@@ -72,9 +76,9 @@ class Projects:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT id FROM projects WHERE id = ?1 OR lower(name) = lower(?1)"
-                " UNION SELECT project FROM project_paths WHERE path = ?1"
+                " UNION SELECT project FROM project_paths WHERE path = ?2"
                 " UNION SELECT DISTINCT project FROM memories WHERE project = ?1 ORDER BY 1",
-                (name,),
+                (name, prefix_of(self._database) + name),
             ).fetchall()
         return [project for (project,) in rows]
 

@@ -18,6 +18,7 @@ from ragmem.cli.common import (
     size,
     table,
 )
+from ragmem.config.secrets import shown
 from ragmem.errors import EXIT_OK, NotFoundError, UsageError
 
 EPILOG = """\b
@@ -62,6 +63,8 @@ def stats(as_json: JsonOption = False) -> int:
         return EXIT_OK
     catalog = found["catalog"]
     say(f"{bold('home')}        {found['home']}  ({size(found['bytes'])})")
+    if "database" in found:
+        say(f"{bold('database')}    {found['database']}")
     total = catalog["total"]
     say(
         f"{bold('memories')}    {total['memories']:,}  in {total['chunks']:,} chunks,"
@@ -243,7 +246,7 @@ def graph(limit: LimitOption = None, as_json: JsonOption = False) -> int:
 def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
     """Show each setting with the place that set it."""
     with open_memory(sources_file=sources_file) as memory:
-        rows = memory.settings.origins()
+        rows = [(key, shown(value), origin) for key, value, origin in memory.settings.origins()]
         places = memory.settings.places
     if as_json:
         say_json(

@@ -12,7 +12,8 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
     """Return the ids of seeded memories that their source no longer has.
 
     A memory whose source is not configured (any more) is left alone: it did not come from a file we watch.
-    A file that is there but cannot be read now counts as there.
+    A file that is there but cannot be read now counts as there. Where several machines share the memory, only
+    files that this one has seeded can be missing here, and not while another one has them.
     """
     projects = finder(catalog, home=home)
     missing: set[str] = set()
@@ -22,12 +23,15 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
     for name, held in by_source.items():
         spec = settings.sources[name]
         files = {str(path) for path in find_files(spec, home=home, settings=settings).files}
+        ours = catalog.files.seen(name).keys() - catalog.files.elsewhere(name)
         entries: dict[str, set[str] | None] = {}
         for identifier, uri in held:
             if uri in files:
                 continue
             # An entry of a file: path#key. A path may hold a "#" of its own, a key never does.
             path, separator, _ = uri.rpartition("#")
+            if catalog.files.shared and not {uri, path} & ours:
+                continue
             if path not in files:
                 missing.add(identifier)
             elif separator:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.files import SeenFile
+from ragmem.catalog.files import GONE, SeenFile
 from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State, Tier, digest
 from ragmem.errors import NotFoundError
@@ -136,6 +136,8 @@ def _seed_source(
         report.problems.append(Problem(spec.name, str(skipped.path), skipped.reason))
     seen = {} if fresh or not exists else catalog.files.seen(spec.name)
     rules = rules_of(spec, settings.chunking)
+    if exists and not report.dry_run and catalog.files.shared:
+        _tell_what_is_gone(catalog, spec, discovery)
 
     def unchanged(path: Path, size: int, modified_ns: int) -> bool:
         before = seen.get(str(path))
@@ -165,6 +167,13 @@ def _seed_source(
             SeenFile(spec.name, str(path), reading.size, reading.modified_ns, rules, counts)
         )
         writer.flush_if_full()
+
+
+def _tell_what_is_gone(catalog: Catalog, spec: SourceSpec, discovery: Discovery) -> None:
+    present = {str(path) for path in discovery.files}
+    known = catalog.files.seen(spec.name)
+    if gone := [path for path, file in known.items() if path not in present and file.size != GONE]:
+        catalog.files.mark_gone(spec.name, gone)
 
 
 def rules_of(spec: SourceSpec, sizes: ChunkingSettings) -> str:

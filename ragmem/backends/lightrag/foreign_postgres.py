@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ragmem.backends.lightrag.foreign_profile import REACH_TIMEOUT
-from ragmem.catalog.postgres_errors import masked, refusal
+from ragmem.catalog.postgres_errors import refusal
+from ragmem.config.secrets import masked
 from ragmem.errors import BackendError, ConfigError, StoreBusyError
 
 PATIENCE = 30.0

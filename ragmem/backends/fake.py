@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.catalog.database import Database
+from ragmem.catalog.migrations import table_exists
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Embedder, LanguageModel, Mode, Models, Role
@@ -21,24 +22,31 @@ _WORD = re.compile(r"\w+")
 _STEM = 4
 """Leading characters that make two words related: "deploy", "deployment"."""
 
+# {order} and {bytes} are what differs between SQLite, whose tables have a rowid anyway, and PostgreSQL.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS fake_memories (id TEXT PRIMARY KEY, project TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS fake_chunks (
-  id TEXT PRIMARY KEY, memory_id TEXT NOT NULL, project TEXT NOT NULL, text TEXT NOT NULL,
-  model TEXT NOT NULL, vector BLOB NOT NULL
+  {order}id TEXT PRIMARY KEY, memory_id TEXT NOT NULL, project TEXT NOT NULL, text TEXT NOT NULL,
+  model TEXT NOT NULL, vector {bytes} NOT NULL
 );
 CREATE INDEX IF NOT EXISTS fake_chunks_by_memory ON fake_chunks (memory_id);
 CREATE TABLE IF NOT EXISTS fake_entities (
-  memory_id TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+  {order}memory_id TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
   description TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS fake_entities_by_memory ON fake_entities (memory_id);
 CREATE TABLE IF NOT EXISTS fake_relations (
-  memory_id TEXT NOT NULL, project TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
-  keywords TEXT NOT NULL, description TEXT NOT NULL, weight REAL NOT NULL
+  {order}memory_id TEXT NOT NULL, project TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+  keywords TEXT NOT NULL, description TEXT NOT NULL, weight FLOAT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS fake_relations_by_memory ON fake_relations (memory_id);
+CREATE INDEX IF NOT EXISTS fake_relations_by_memory ON fake_relations (memory_id)
 """
+_TYPES = {
+    "sqlite": {"order": "", "bytes": "BLOB"},
+    "postgres": {"order": "rowid BIGINT GENERATED ALWAYS AS IDENTITY, ", "bytes": "BYTEA"},
+}
+_ENTITY = "(memory_id, project, name, type, description)"
+_RELATION = "(memory_id, project, source, target, keywords, description, weight)"
 _TABLES = {
     "memories": "fake_memories",
     "vectors": "fake_chunks",
@@ -110,7 +118,7 @@ class FakeStore:
         if self._created:
             return
         with self._database.write() as connection:
-            for statement in _SCHEMA.split(";"):
+            for statement in _SCHEMA.format(**_TYPES[self._database.dialect]).split(";"):
                 connection.execute(statement)
         self._created = True
 
@@ -120,9 +128,7 @@ class FakeStore:
             return []
         with self._database.read() as connection:
             if not self._created:
-                self._created = bool(
-                    connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'fake_relations'").fetchone()
-                )
+                self._created = table_exists(self._database, connection, "fake_relations")
             return connection.execute(statement, values).fetchall() if self._created else []
 
     def prepare(self, records: Sequence[Record]) -> None:
@@ -143,7 +149,10 @@ class FakeStore:
                 [(record.memory.id, record.memory.scope.project) for record in records],
             )
             connection.executemany(
-                "INSERT OR REPLACE INTO fake_chunks VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO fake_chunks (id, memory_id, project, text, model, vector)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET memory_id = excluded.memory_id,"
+                " project = excluded.project, text = excluded.text, model = excluded.model,"
+                " vector = excluded.vector",
                 [
                     (chunk.id, memory.id, memory.scope.project, chunk.text, embedder.model_id, row.tobytes())
                     for (memory, chunk), row in zip(chunks, vectors, strict=True)
@@ -153,11 +162,11 @@ class FakeStore:
                 owner = (record.memory.id, record.memory.scope.project)
                 for extraction in record.extractions:
                     connection.executemany(
-                        "INSERT INTO fake_entities VALUES (?, ?, ?, ?, ?)",
+                        f"INSERT INTO fake_entities {_ENTITY} VALUES (?, ?, ?, ?, ?)",
                         [(*owner, one.name, one.type, one.description) for one in extraction.entities],
                     )
                     connection.executemany(
-                        "INSERT INTO fake_relations VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        f"INSERT INTO fake_relations {_RELATION} VALUES (?, ?, ?, ?, ?, ?, ?)",
                         [
                             (
                                 *owner,

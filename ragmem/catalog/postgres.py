@@ -101,13 +101,13 @@ class PostgresDatabase:
         return ()
 
     def exists(self) -> bool:
-        """Tell whether the catalog's tables are there; raises StorageError where the server cannot tell."""
+        """Tell whether there is any table of ours; raises StorageError where the server cannot tell."""
         if not self._exists:
             with self.read() as connection:
-                (table,) = connection.execute(
-                    "SELECT CAST(to_regclass(?) AS text)", (f"{NAMESPACE}.memories",)
+                (self._exists,) = connection.execute(
+                    "SELECT count(*) > 0 FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(?)",
+                    (NAMESPACE,),
                 ).fetchone()
-            self._exists = table is not None
         return self._exists
 
     @contextmanager

@@ -3,11 +3,26 @@
 import subprocess
 import sys
 
+import pytest
+
 from ragmem.backends import fake
+from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.testing import ModelsContract, StoreContract
 
 
 class TestFakeStore(StoreContract):
+    def open_store(self, database):
+        return fake.open_store({}, fake.open_models({}), database=database)
+
+
+class TestFakeStoreInPostgres(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _server(self, postgres):
+        self.url = postgres
+
+    def open_database(self, tmp_path):
+        return PostgresDatabase(self.url, tmp_path / "home")
+
     def open_store(self, database):
         return fake.open_store({}, fake.open_models({}), database=database)
 

@@ -17,7 +17,7 @@ import common
 from reliability_plan import KINDS
 from reliability_rounds import AIMS, Driver, Round
 
-KILLS = 221
+KILLS = 234
 QUICK = 20
 SEED = 20260901
 

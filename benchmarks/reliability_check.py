@@ -13,11 +13,12 @@ import orjson
 from reliability_world import Place, sha
 from reliability_writer import mend, open_world
 
+from ragmem.config.places import Places
 from ragmem.domain.model import State
 from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
 from ragmem.services.archive import read_archive
-from ragmem.services.backup import SUFFIX, describe
+from ragmem.services.backup import SUFFIX, backups
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.invariants import violations
 
@@ -79,10 +80,10 @@ def _check(
         wrong += [f"after healing: {line}" for line in _unsound(memory, whole=whole)]
         if _dump(memory) != found:
             wrong.append("after healing: memories or trash are not what they were")
+        wrong += _copies(place, memory.settings.places)
         wrong += _unanswered(
             memory, chance, {key: asked[text] for key, text in found[0].items() if text in asked}
         )
-    wrong += _copies(place)
     return {
         "models": models,
         "memories": found[0],
@@ -141,16 +142,14 @@ def _unanswered(memory: Ragmem, chance: random.Random, asked: dict[str, str]) ->
     return lines
 
 
-def _copies(place: Place) -> list[str]:
+def _copies(place: Place, places: Places) -> list[str]:
     """Return which files under the name of a backup or an export are not whole; remove what was looked at."""
     lines = []
-    for path in sorted([*(place.data / "backups").iterdir()] if (place.data / "backups").is_dir() else []):
-        if path.name.startswith(".") or path.name.endswith(".part"):
-            continue
-        if problem := describe(path).problem or _unreadable(path):
-            lines.append(f"the backup {path.name} is not whole: {problem}")
-        if path.name.endswith(SUFFIX):
-            path.unlink()
+    for one in backups(places):
+        if problem := one.problem or _unreadable(one.path):
+            lines.append(f"the backup {one.path.name} is not whole: {problem}")
+        if one.path.name.endswith(SUFFIX):
+            one.path.unlink()
     for path in sorted(place.root.glob("out-*")):
         try:
             with ExportReader(path) as reader:

@@ -32,6 +32,7 @@ KINDS = {
     "create": "first start",
     "ingest": "ingest, one by one",
     "batch": "ingest, batches",
+    "beside": "ingest beside another writer",
     "update": "update",
     "forget": "delete",
     "undo": "undo",
@@ -85,6 +86,8 @@ class World:
     """The model that a change of model has changed from."""
     saved: dict[str, Expected] = field(default_factory=dict)
     """File -> what a backup holds."""
+    beside: list[Step] = field(default_factory=list)
+    """What a second writer does in this round, which nobody kills."""
     donor: "World | None" = None
     """Whose export is imported."""
     rounds: int = 0
@@ -207,6 +210,7 @@ def plan(kind: str, world: World, chance: random.Random) -> tuple[list[Step], in
         "create": _create,
         "ingest": _ingest,
         "batch": _batch,
+        "beside": _beside,
         "update": _update,
         "forget": _forget,
         "undo": _undo,
@@ -251,6 +255,11 @@ def _batch(world: World, chance: random.Random) -> tuple[list[Step], int]:
             Step("ingest", drafts=tuple(world.draft(chance, paragraphs=paragraphs) for _ in range(size)))
         )
     return steps, chance.randint(0, 1)
+
+
+def _beside(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    world.beside = [_one(world, chance) for _ in range(8)]
+    return _ingest(world, chance)
 
 
 def _update(world: World, chance: random.Random) -> tuple[list[Step], int]:

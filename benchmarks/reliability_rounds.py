@@ -122,18 +122,46 @@ class Driver:
             world.place.root / f"writer-{number}.err",
             lambda: reliability_writer.write(world.place, world.models, steps, log, wish),
         )
+        other = self._start_other(world, number)
         status = self._end(
             pid, world.place, log, wish, usual=self.durations.of(steps[target].kind), chance=chance
         )
         one.killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         if not one.killed and status != 0:
             one.violations.append(f"the writer failed: {_tail(world.place.root / f'writer-{number}.err')}")
+        if other is not None:
+            self._end_other(world, other, number, one)
         states, after = self._replay(world, steps, _events(log), one)
         self._check(world, states, after, one, seed=number)
         if one.violations:
             self._keep(world, number, steps, one, before)
         world.rounds += 1
         return one
+
+    def _start_other(self, world: World, number: int) -> int | None:
+        if not world.beside:
+            return None
+        log = world.place.root / f"log-{number}-beside"
+        nobody = reliability_writer.Aim("none", 0, 0)
+        steps = world.beside
+        return _fork(
+            world.place.root / f"beside-{number}.err",
+            lambda: reliability_writer.write(world.place, world.models, steps, log, nobody),
+        )
+
+    def _end_other(self, world: World, pid: int, number: int, one: Round) -> None:
+        """Wait for the writer that nobody kills: it must come through, whatever became of the first one."""
+        steps, world.beside = world.beside, []
+        if _wait(pid, PATIENCE) != 0:
+            told = _tail(world.place.root / f"beside-{number}.err")
+            one.violations.append(f"the writer beside the killed one failed: {told}")
+        for event in _events(world.place.root / f"log-{number}-beside"):
+            if event["event"] == "done":
+                step = steps[event["step"]]
+                world.begin(step)
+                # What both have ingested never overlaps, so that the order does not matter.
+                world.expected = world.after(step, [event])[-1]
+                one.acknowledged += len(event["ids"])
 
     def _world(self, kind: str, number: int) -> World:
         """Return the world of a kind: a new one, the one of its kind, or the common one."""

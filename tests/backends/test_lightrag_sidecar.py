@@ -382,6 +382,20 @@ def test_files_that_another_process_replaces_while_they_are_searched_do_no_harm(
     assert nearest(index, VECTORS[5]) == "5"
 
 
+def test_rows_that_are_mapped_are_never_cut_off(database, folder):
+    index = VectorIndex(database)
+    assert nearest(index, VECTORS[1900]) == "1900"
+    mapped = sidecar.Sidecar(folder, DIMENSIONS).load()
+    flip_a_number(folder)
+    add(database, unit_vectors(300, seed=1), start=COUNT)
+    other = VectorIndex(database)
+    assert nearest(other, VECTORS[1900]) == "1900"
+    # The former files, of which the rows after the damage are read here, are gone but whole.
+    assert mapped.codes[1990:].any()
+    assert nearest(index, VECTORS[1900]) == "1900"
+    assert index.check() == other.check() == []
+
+
 def test_two_processes_that_append_at_once_write_each_row_once(database, home):
     adders = [start(ADDER, home, who) for who in (1, 2)]
     for process in adders:

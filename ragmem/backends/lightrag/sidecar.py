@@ -3,6 +3,7 @@
 Three files in one folder: `records` (fixed size: seq, workspace, scale, checksum), `codes` (int8) and `bits`
 (signs). A row counts once its record is written; the record comes last, after the others were synced. Who
 opens the files for appending holds the lock beside the folder and cuts off what a crash left half written.
+Where complete rows are unsound, all are written into new files.
 """
 
 import contextlib
@@ -150,7 +151,11 @@ class Sidecar:
         with self._lock(wait=wait):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             segment = self.load()
-            if self._append(len(segment), segment.last, fetch) or self._rows_on_disk() != len(segment):
+            if len(segment) < self._rows_on_disk():
+                # Not cut off: a process that has those rows mapped would be killed when it reads them.
+                self._replace(fetch)
+                return self.load()
+            if self._append(len(segment), segment.last, fetch):
                 segment = self.load()
         return segment
 
@@ -160,20 +165,23 @@ class Sidecar:
         Raises OSError where it cannot; the old files are then untouched.
         """
         with self._lock():
-            new, old = (self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED)
-            fresh = Sidecar(new, self.dimensions)
-            for folder in (new, old):
-                shutil.rmtree(folder, ignore_errors=True)
-            new.mkdir(mode=0o700)
-            try:
-                count = fresh._append(0, 0, fetch)
-            except BaseException:
-                shutil.rmtree(new, ignore_errors=True)
-                raise
-            if self.folder.exists():
-                self.folder.rename(old)
-            new.rename(self.folder)
-            shutil.rmtree(old, ignore_errors=True)
+            return self._replace(fetch)
+
+    def _replace(self, fetch: FetchRows) -> int:
+        new, old = (self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED)
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+        fresh = Sidecar(new, self.dimensions)
+        new.mkdir(mode=0o700)
+        try:
+            count = fresh._append(0, 0, fetch)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+        if self.folder.exists():
+            self.folder.rename(old)
+        new.rename(self.folder)
+        shutil.rmtree(old, ignore_errors=True)
         return count
 
     def remove(self) -> None:

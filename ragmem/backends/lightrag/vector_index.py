@@ -162,15 +162,15 @@ class VectorIndex:
 
     def _refuse_other_model(self, namespace: str, model: str) -> None:
         with self._database.read() as connection:
-            models = [
-                name
-                for (name,) in connection.execute(
-                    "SELECT DISTINCT model FROM store_vectors WHERE namespace = ?", (namespace,)
-                )
-            ]
-        if models and model not in models:
+            ours = connection.execute(
+                "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1", (namespace, model)
+            ).fetchone()
+            other = connection.execute(
+                "SELECT model FROM store_vectors WHERE namespace = ? LIMIT 1", (namespace,)
+            ).fetchone()
+        if other is not None and ours is None:
             raise BackendError(
-                f'the vectors were made by the model "{models[0]}", not by "{model}"',
+                f'the vectors were made by the model "{other[0]}", not by "{model}"',
                 hint="run `ragmem seed --rebuild`, or set the former model in config.toml",
             )
 

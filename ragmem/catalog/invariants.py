@@ -53,6 +53,17 @@ _SQLITE_RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 
+_POSTGRES_RULES: tuple[tuple[str, str], ...] = (
+    (
+        "chunks are not in the full text",
+        "SELECT id FROM chunks WHERE n NOT IN (SELECT n FROM chunks_text) ORDER BY id",
+    ),
+    (
+        "rows of the full text belong to no chunk",
+        "SELECT n FROM chunks_text WHERE n NOT IN (SELECT n FROM chunks) ORDER BY n",
+    ),
+)
+
 
 def sentence(what: str, names: list[str]) -> str:
     """Return one line that tells how many rows break a rule, and names the first."""
@@ -66,7 +77,7 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     StoreDamagedError where the database cannot be read at all.
     """
     sqlite = catalog.database.dialect == "sqlite"
-    rules = (*_RULES, *_SQLITE_RULES) if sqlite else _RULES
+    rules = (*_RULES, *(_SQLITE_RULES if sqlite else _POSTGRES_RULES))
     found: list[str] = []
     with catalog.database.read() as connection:
         for what, query in rules:

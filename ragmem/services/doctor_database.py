@@ -53,15 +53,16 @@ def restoring(patient: Patient) -> str:
 def _server(patient: Patient) -> Iterator[Check]:
     with patient.catalog.database.read() as connection:
         (version,) = connection.execute("SELECT version()").fetchone()
-        row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+        row = connection.execute(
+            "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = 'vector'"
+        ).fetchone()
     yield Check(
         "database", "ok", " ".join(str(version).split()[:2]) + f" at {patient.catalog.database.place}"
     )
     if row is None:
-        fix = "CREATE EXTENSION vector; as a user who may"
-        yield Check("pgvector", "failed", "the extension is not in the database", fix)
+        yield Check("pgvector", "failed", "the server does not have it", "install pgvector on the server")
     else:
-        yield Check("pgvector", "ok", f"version {row[0]}")
+        yield Check("pgvector", "ok", f"version {row[1] or row[0]}" + ("" if row[1] else ", not used yet"))
 
 
 def schema(patient: Patient) -> Iterator[Check]:

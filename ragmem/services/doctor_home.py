@@ -51,23 +51,27 @@ def configuration(patient: Patient) -> Iterator[Check]:
 
 
 def exposed(folders: Sequence[Path]) -> list[Path]:
-    """Return the files and folders that others than their owner can reach, links left out."""
+    """Return the files and folders that others than their owner may use, links left out.
+
+    A folder below these that nobody else can enter keeps what is in it: LightRAG's own files, for one.
+    """
     found = []
     for folder in folders:
         if not folder.is_dir():
             continue
-        entries = [
-            folder,
-            *(Path(root) / name for root, below, files in os.walk(folder) for name in below + files),
-        ]
-        for path in entries:
-            try:
-                mode = path.lstat().st_mode
-            except FileNotFoundError:  # SQLite's -wal and -shm come and go
-                continue
-            if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & _OTHERS:
-                found.append(path)
+        found += [folder] if _open_to_others(folder) else []
+        for root, below, files in os.walk(folder):
+            found += [path for name in (*below, *files) if _open_to_others(path := Path(root, name))]
+            below[:] = [name for name in below if _open_to_others(Path(root, name))]
     return found
+
+
+def _open_to_others(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # SQLite's -wal and -shm come and go
+        return False
+    return not stat.S_ISLNK(mode) and bool(stat.S_IMODE(mode) & _OTHERS)
 
 
 def home(patient: Patient) -> Iterator[Check]:

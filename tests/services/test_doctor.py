@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = ROOT / "tests" / "data" / "homes" / "schema-1" / "memory.db.gz"
 PICTURE = runpy.run_path(str(ROOT / "scripts" / "make_home_fixture.py"))["picture"]
 PAGE = 4096
+NOTE = "We decided to use Redis because Kafka was too slow. The root cause of the error was a stale lock."
 
 
 @pytest.fixture(autouse=True)
@@ -350,9 +351,7 @@ def test_a_missing_model_file_is_named_with_the_command_that_brings_it(tmp_path,
     )
     home = Home(root, capfdbinary)
     with home.open() as memory:
-        memory.ingest(
-            [Draft("notes", "/one", "We decided to keep the weights in one file.", title="Weights")]
-        )
+        assert memory.ingest([Draft("notes", "/one", NOTE, title="Cache")])[0].note == ""
     assert home.failed() == []
     (files / "minilm.safetensors").rename(files / "away")
     code, document = home.doctor("--repair", "--yes")
@@ -563,3 +562,31 @@ def test_people_get_a_table_and_the_number_of_faults(home, capfdbinary):
     assert lines[0].split() == ["check", "status", "detail", "next", "step"]
     assert any(line.startswith("permissions") and "ragmem doctor --repair" in line for line in lines)
     assert captured.err.decode() == "1 thing wrong\n"
+
+
+def test_a_home_on_the_files_of_lightrag_is_well(monkeypatch, capfdbinary):
+    monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "fake")
+    monkeypatch.setenv("RAGMEM_STORE_PROFILE", "json")
+    home = Home(Path(os.environ["RAGMEM_HOME"]), capfdbinary)
+    with home.open() as memory:
+        assert memory.ingest([Draft("notes", "/one", NOTE, title="Cache")])[0].note == ""
+    assert home.failed("--deep") == []
+    assert home.failed("--deep") == []
+
+
+def test_a_home_on_postgresql_is_examined_there(postgres, monkeypatch, capfdbinary):
+    for name, value in {"MODELS_BACKEND": "fake", "STORE_PROFILE": "postgres", "STORE_URL": postgres}.items():
+        monkeypatch.setenv(f"RAGMEM_{name}", value)
+    home = Home(Path(os.environ["RAGMEM_HOME"]), capfdbinary)
+    with home.open() as memory:
+        assert memory.ingest([Draft("notes", "/one", NOTE, title="Cache")])[0].note == ""
+        with memory.catalog.database.write() as connection:
+            connection.execute("DELETE FROM chunks_text")
+    code, document = home.doctor()
+    details = {check["name"]: check["detail"] for check in document["checks"]}
+    assert details["database"].startswith("PostgreSQL ")
+    assert details["pgvector"].startswith("version ")
+    assert code == 1
+    assert [check["name"] for check in document["checks"] if check["status"] == "failed"] == ["full text"]
+    assert home.doctor("--repair", "--yes")[0] == 0
+    assert home.failed("--deep") == []

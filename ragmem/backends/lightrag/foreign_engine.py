@@ -90,6 +90,8 @@ class ForeignEngine(Engine):
 
     def _open(self, workspace: str) -> Instance:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # LightRAG makes its files readable for all; this keeps them to their owner.
+        (self._folder / self._profile.folder).mkdir(exist_ok=True, mode=0o700)
         model = self._model
         assert model is not None
         first = self._variables is None

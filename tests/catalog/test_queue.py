@@ -62,7 +62,7 @@ def until(condition: Callable[[], bool], *, within: float = PATIENCE) -> None:
 
 @pytest.fixture
 def ask(lock: Path, log: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Start a process that asks, and return when its ticket is drawn or it holds the lock."""
+    """Start a process that asks, and return when its ticket is drawn, it holds the lock or has ended."""
     started: list[subprocess.Popen[str]] = []
 
     def start(name: str, *, times: int = 1, hold: float = 0.0, timeout: float = PATIENCE):
@@ -76,7 +76,11 @@ def ask(lock: Path, log: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"
         started.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == "asking\n"
-        until(lambda: tickets(lock) > before or log.read_text().count(f"{name}\n") > 0)
+        until(
+            lambda: (
+                tickets(lock) > before or log.read_text().count(f"{name}\n") > 0 or process.poll() is not None
+            )
+        )
         return process
 
     yield start
@@ -167,11 +171,11 @@ def test_the_next_in_the_queue_follows_a_killed_holder(lock: Path, log: Path, as
 
 def test_who_gives_up_leaves_the_queue_to_the_others(lock: Path, log: Path, ask):
     with turn(lock, timeout=1):
-        hasty = ask("hasty", timeout=0.2)
+        hasty = ask("hasty", timeout=1)
         patient = ask("patient")
         _, errors = hasty.communicate(timeout=PATIENCE)
         assert hasty.returncode == 1
-        assert "StoreBusyError: another process has been writing for 0.2 s" in errors
+        assert "StoreBusyError: another process has been writing for 1 s" in errors
         assert tickets(lock) == 1
     assert ended(patient) == 0
     assert log.read_text().split() == ["patient"]

@@ -444,6 +444,41 @@ class StoreContract:
             assert len(store.memory_ids()) == 9
             assert len(store.entities(limit=99)) == 10
 
+    def test_threads_that_put_at_once_all_tell_of_a_shared_entity(self, tmp_path: Path) -> None:
+        """What one merges is not overwritten by the other."""
+        errors: list[BaseException] = []
+        with self._opened(tmp_path) as (store, _):
+
+            def work(number: int) -> None:
+                name = f"teller-{number}"
+                try:
+                    store.put([make_record(name, name, entities=("Hub", name), relations=(("Hub", name),))])
+                except BaseException as error:  # noqa: BLE001 - reported below
+                    errors.append(error)
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert not errors
+            tellers = {f"teller-{number}" for number in range(4)}
+            assert {found.name for _, found in store.neighbours("Hub")} == tellers
+
+    def test_two_open_stores_see_what_the_other_put(self, tmp_path: Path) -> None:
+        """Each has its own connections to the same database."""
+        with self._opened(tmp_path) as (one, _):
+            one.put([self.REDIS])
+            with self._opened(tmp_path) as (other, _):
+                assert other.search("redis", limit=9)
+                other.put([self.KAFKA])
+                assert one.memory_ids() == {self.REDIS.memory.id, self.KAFKA.memory.id}
+                assert len(one.search("billing", limit=9)) == 3
+                assert {found.name for _, found in one.neighbours("Billing")} == {"Kafka", "Redis"}
+                one.delete([self.REDIS.memory.id])
+                assert other.memory_ids() == {self.KAFKA.memory.id}
+                assert {found.name for _, found in other.neighbours("Billing")} == {"Kafka"}
+
     def test_closing_twice_is_fine(self, tmp_path: Path) -> None:
         """Also before anything was done."""
         with self._opened(tmp_path) as (store, _):

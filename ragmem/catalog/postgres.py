@@ -105,7 +105,8 @@ class PostgresDatabase:
         if not self._exists:
             with self.read() as connection:
                 (self._exists,) = connection.execute(
-                    "SELECT count(*) > 0 FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(?)",
+                    "SELECT count(*) > 0 FROM pg_class"
+                    " WHERE relkind = 'r' AND relnamespace = to_regnamespace(?)",
                     (NAMESPACE,),
                 ).fetchone()
         return self._exists

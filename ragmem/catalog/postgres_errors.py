@@ -23,10 +23,11 @@ _STATES: tuple[tuple[str, type[RagmemError], str, str], ...] = (
     ("XX", StoreDamagedError, "is damaged", "read the server's log, and restore a backup of the database"),
 )
 
+_NO_PASSWORD = "no password supplied"
 # A refused connection has no SQLSTATE, only libpq's words.
 _WORDS = (
     ("password authentication failed", "28"),
-    ("no password supplied", "28"),
+    (_NO_PASSWORD, "28"),
     ("no pg_hba.conf entry", "28"),
     ("role ", "28"),
     ("too many clients", "53300"),
@@ -51,11 +52,12 @@ def error_for(state: str | None, text: str, place: str) -> RagmemError:
 
 def refusal(text: str, place: str) -> RagmemError:
     """Return the error for a connection that could not be made."""
-    words = " ".join(text.split()).rpartition("FATAL:")[2].strip()
-    if "FATAL:" in text:
-        for word, state in _WORDS:
-            if word in words:
-                return error_for(state, words, place)
+    words = " ".join(text.split())
+    # What the server itself said; before it stands how it was reached.
+    _, told, answer = words.rpartition("FATAL: ")
+    for word, state in _WORDS:
+        if (told or word == _NO_PASSWORD) and word in answer:
+            return error_for(state, answer, place)
     return StorageError(
         f'cannot reach the database "{place}": {masked(words)}',
         hint=f"is the server running? {_ADDRESS_HINT}",

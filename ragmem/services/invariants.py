@@ -8,8 +8,8 @@ from ragmem.catalog.invariants import sentence
 from ragmem.domain.model import Chunk, State
 from ragmem.ports import Store
 
-MIN_OWN_SCORE = 0.95
-"""Cosine at least between a chunk's text and its own vector, which a store may keep in 8 bits."""
+MIN_OWN_SCORE = 0.98
+"""Cosine at least between a chunk's text and its own vector: kept in 8 bits, and made by another engine."""
 
 _SPARE = 16
 """Hits more than chunks of the same text, for others that are as near."""

@@ -786,7 +786,7 @@ def test_a_disk_that_is_really_full_is_told(home: Home, small_disk: Path):
 # --- a database that is locked or damaged
 
 
-@pytest.mark.parametrize("command", ["seed --source notes", "ingest notes/new.md", "gc --yes"])
+@pytest.mark.parametrize("command", ["seed --source notes", "ingest notes/new.md"])
 def test_a_writer_that_waits_too_long_says_so_and_questions_are_answered(home: Home, command: str):
     home.write("notes/new.md", NEW_NOTE)
     with (home.data / "write.lock").open("r+b") as lock:
@@ -794,6 +794,16 @@ def test_a_writer_that_waits_too_long_says_so_and_questions_are_answered(home: H
         result = home.run(*command.split(), **QUICKLY)
         assert home.run("query", "WAL mode").code == 0
     assert_refused(result, 5, "another process has been writing for 0.2 s")
+    assert home.memories() == home.before
+
+
+def test_a_gc_that_waits_too_long_has_shown_its_plan_and_changed_nothing(home: Home):
+    (home.root / "notes" / "pool.md").unlink()
+    with (home.data / "write.lock").open("r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = home.run("gc", "--missing", "--yes", **QUICKLY)
+    assert (result.code, result.line) == (5, "ragmem: another process has been writing for 0.2 s")
+    assert "Pool" in result.out
     assert home.memories() == home.before
 
 

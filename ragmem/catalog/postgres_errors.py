@@ -23,11 +23,11 @@ _STATES: tuple[tuple[str, type[RagmemError], str, str], ...] = (
     ("XX", StoreDamagedError, "is damaged", "read the server's log, and restore a backup of the database"),
 )
 
-_NO_PASSWORD = "no password supplied"
+_UNGIVEN = "no password supplied"
 # A refused connection has no SQLSTATE, only libpq's words.
 _WORDS = (
     ("password authentication failed", "28"),
-    (_NO_PASSWORD, "28"),
+    (_UNGIVEN, "28"),
     ("no pg_hba.conf entry", "28"),
     ("role ", "28"),
     ("too many clients", "53300"),
@@ -56,7 +56,7 @@ def refusal(text: str, place: str) -> RagmemError:
     # What the server itself said; before it stands how it was reached.
     _, told, answer = words.rpartition("FATAL: ")
     for word, state in _WORDS:
-        if (told or word == _NO_PASSWORD) and word in answer:
+        if (told or word == _UNGIVEN) and word in answer:
             return error_for(state, answer, place)
     return StorageError(
         f'cannot reach the database "{place}": {masked(words)}',

@@ -20,6 +20,9 @@ _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Under which name a violation of the store is shown, by the words that it has."""
 
+_IRREPLACEABLE = frozenset({"table memories", "table trash", "table projects"})
+"""An empty one in their place would hide the loss."""
+
 
 def pages(patient: Patient) -> Iterator[Check]:
     """Read the pages of a SQLite file; the server's version and pgvector's for PostgreSQL."""
@@ -73,16 +76,20 @@ def schema(patient: Patient) -> Iterator[Check]:
         yield Check("schema", "ok", "the catalog is up to date")
         return
     try:
-        lacking = damage(database, CATALOG).text
+        lacking = damage(database, CATALOG)
         with database.read() as connection:
             version = standing(database, connection, CATALOG).version
-        if not lacking and not patient.read_only and not database.read_only:
+        if not lacking.text and not patient.read_only and not database.read_only:
             patient.catalog.prepare()
     except StoreDamagedError as error:
         yield Check("schema", "failed", str(error), error.hint, damaged=True)
         return
-    if lacking:
-        detail = f"a step to a newer schema was half taken; {lacking}"
+    lost = [what for what, statement in lacking.missing if not statement or what in _IRREPLACEABLE]
+    if lost:
+        detail = f"what nothing else knows is gone: {', '.join(lost)}"
+        yield Check("schema", "failed", detail, restoring(patient), damaged=True)
+    elif lacking.text:
+        detail = f"a step to a newer schema was half taken; {lacking.text}"
         yield Check("schema", "failed", detail, REPAIR, "schema")
     elif version < CATALOG.version:
         brought = f"{version} of an older ragmem, the next write brings it to {CATALOG.version}"

@@ -1,7 +1,9 @@
 """Replace a database that is damaged in its pages by a new one with all that can still be read."""
 
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from ragmem.domain.model import Memory, State
 from ragmem.services.doctor_report import Patient
 from ragmem.services.index import index_pending
 from ragmem.services.judge import chunks_of
+from ragmem.services.new_file import sync
 
 DAMAGED = "damaged"
 """Folder of the data that keeps what was replaced; whoever has what he needs may delete it."""
@@ -40,6 +43,10 @@ def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
                 fresh.memories.accept([(waiting(memory), chunks_of(memory, sizes)) for memory in batch])
         finally:
             fresh.close()
+        with closing(sqlite3.connect(workplace / path.name)) as connection:
+            # One file without a log, which is what can be renamed.
+            connection.execute("PRAGMA journal_mode = DELETE")
+        sync(workplace / path.name)
         kept = _put_in_place(workplace / path.name, path)
         shutil.rmtree(workplace)
         patient.reopen()
@@ -53,7 +60,10 @@ def _put_in_place(fresh: Path, path: Path) -> Path:
     folder = path.parent / DAMAGED
     folder.mkdir(mode=0o700, exist_ok=True)
     kept = folder / f"{path.stem}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{path.stat().st_ino}.db"
-    kept.hardlink_to(path)
+    try:
+        kept.hardlink_to(path)
+    except OSError:  # not every file system has links
+        shutil.copy2(path, kept)
     # The log belongs to the damaged file; beside the new one it would be taken for that one's.
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
@@ -61,6 +71,7 @@ def _put_in_place(fresh: Path, path: Path) -> Path:
     log.unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     fresh.replace(path)
+    sync(path.parent)
     return kept
 
 

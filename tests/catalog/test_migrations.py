@@ -23,6 +23,7 @@ from ragmem.catalog.schema import APPLICATION_ID, CATALOG
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import StorageError, StoreDamagedError
 from ragmem.memory import Ragmem
+from ragmem.services.invariants import violations
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMES = ROOT / "tests" / "data" / "homes"
@@ -94,6 +95,7 @@ def test_a_home_of_each_release_answers_as_it_did(name, tmp_path):
     environ = {"RAGMEM_HOME": str(tmp_path / "ragmem"), "RAGMEM_MODELS_BACKEND": "fake"}
     with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path) as memory:
         found = json.loads(json.dumps(picture(memory)))
+        assert violations(memory.catalog, memory.store, deep=True) == []
     assert found == json.loads((HOMES / name / "expected.json").read_text("utf-8"))
     assert version(path) == CATALOG.version
     copies = backups.backups(path)

@@ -424,6 +424,20 @@ def test_a_file_of_which_nothing_can_be_read_is_left_to_a_backup(home):
     assert home.database.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "statement", ["DROP TABLE memories", "ALTER TABLE memories DROP COLUMN title", "DROP TABLE trash"]
+)
+def test_what_nothing_else_knows_is_left_to_a_backup(home, statement):
+    copy = backups.back_up(home.database, "before-test")
+    home.sql("PRAGMA foreign_keys = OFF", statement)
+    code, document = home.doctor("--repair", "--yes")
+    assert code == 6
+    assert "repairs" not in document
+    [check] = [check for check in document["checks"] if check["status"] == "failed"]
+    assert check["name"] == "schema"
+    assert check["fix"] == f'ragmem restore "{copy}"'
+
+
 def test_a_newer_schema_is_not_repaired(home):
     home.sql("PRAGMA user_version = 99")
     code, document = home.doctor("--repair", "--yes")

@@ -7,7 +7,7 @@ BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve f
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from ragmem.catalog.database import Dialect
@@ -102,7 +102,7 @@ class SQLiteDatabase:
     def _drop(self, held: Opened) -> None:
         """Close a connection; that to a replaced file leaves the log of the new one alone (SQLite 3.26)."""
         self._local.opened = None
-        with self._guard:
+        with self._guard, suppress(ValueError):  # another thread may have closed all
             self._all.remove(held.connection)
         held.connection.close()
 

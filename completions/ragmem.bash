@@ -65,8 +65,9 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":serve") : ;;
+        ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:log") : ;;
+        "store:show"|"store:migrate") : ;;
         *) return 1 ;;
     esac
 }
@@ -91,6 +92,9 @@ _ragmem_options() {
         "import") _ragmem_words --keep --dry-run --json -q --quiet -h --help ;;
         "backup") _ragmem_words --keep -l --list -f --force --dry-run --json -q --quiet -h --help ;;
         "restore") _ragmem_words -y --yes --dry-run --json -q --quiet -h --help ;;
+        "store") _ragmem_words --json -h --help ;;
+        "store show") _ragmem_words --json -h --help ;;
+        "store migrate") _ragmem_words --to --url --merge --dry-run --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
 }
@@ -129,6 +133,8 @@ _ragmem_value() {
         "export:--since") action=: ;;
         "import:--keep") action='_ragmem_words newer existing incoming' ;;
         "backup:--keep") action=: ;;
+        "store migrate:--to") action='_ragmem_words sqlite json postgres custom' ;;
+        "store migrate:--url") action=: ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
     esac
@@ -137,7 +143,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore serve ;;
+        ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore store serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "inspect:0") _ragmem_words stats sources memory entity graph config log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
@@ -146,6 +152,7 @@ _ragmem_argument() {
         "import:0") action=_ragmem_files ;;
         "backup:0") action=_ragmem_files ;;
         "restore:0") action=_ragmem_files ;;
+        "store:0") _ragmem_words show migrate ;;
     esac
 }
 

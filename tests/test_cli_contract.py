@@ -79,6 +79,8 @@ READING = {
     "inspect log": (["inspect", "log"], {"log"}),
     "export --dry-run": (["export", "--dry-run"], {"dry_run", "file", "counts"}),
     "backup --dry-run": (["backup", "--dry-run"], {"dry_run", "file", "counts"}),
+    "store": (["store"], {"profile", "backend", "place", "exists", "counts"}),
+    "store show": (["store", "show"], {"profile", "place", "counts"}),
     "backup --list": (["backup", "--list"], {"backups"}),
 }
 
@@ -160,6 +162,9 @@ ERRORS = {
     "a backup to be kept elsewhere": (["backup", "x.tar.gz", "--keep", "2"], 2, "--keep"),
     "a restore of what is none": (["restore", "notes/driver.md"], 6, "driver.md"),
     "a restore of nothing": (["restore", "nope.tar.gz"], 2, "nope.tar.gz"),
+    "a copy to where it is": (["store", "migrate", "--to", "sqlite"], 2, '"sqlite"'),
+    "a copy to a place without address": (["store", "migrate", "--to", "postgres"], 2, '"postgres"'),
+    "an address for another profile": (["store", "migrate", "--to", "json", "--url", "x"], 2, "--url"),
     "an import of what is none": (["import", "notes/driver.md"], 3, "driver.md"),
 }
 

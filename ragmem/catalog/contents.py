@@ -9,7 +9,7 @@ import orjson
 
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
-from ragmem.catalog.files import SeenFile
+from ragmem.catalog.files import GONE, SeenFile
 from ragmem.catalog.machine import prefix_of
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.rows import (
@@ -29,9 +29,9 @@ PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which memories; empty filters let everything through, projects None means all."""
+    """Which memories; an empty filter lets everything through."""
 
-    projects: tuple[str, ...] | None = None
+    projects: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
     since: datetime | None = None
@@ -45,7 +45,7 @@ class Selection:
         """Return an SQL condition on memories `m`, and its parameters."""
         conditions, parameters = ["1 = 1"], list[str | int]()
         for column, wanted in (("project", self.projects), ("source", self.sources), ("kind", self.kinds)):
-            if wanted or (column == "project" and wanted is not None):
+            if wanted:
                 conditions.append(f"m.{column} IN ({marks(wanted)})")
                 parameters += [str(value) for value in wanted]
         if self.since is not None:
@@ -131,6 +131,8 @@ class Contents:
 
     def of(self, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
         """Yield those of some memories, a page of them at most, that are there, with their chunks."""
+        if not ids:
+            return
         with self._database.read() as connection:
             spans: dict[str, list[Any]] = {}
             for identifier, *span in connection.execute(
@@ -192,7 +194,7 @@ class Contents:
             last = (rows[-1][0], rows[-1][1])
 
     def files(self) -> list[SeenFile]:
-        """Return the files that were seeded on this machine in the order of source and path."""
+        """Return the files that this machine has seeded and still has, in the order of source and path."""
         here = prefix_of(self._database)
         with self._database.read() as connection:
             rows = connection.execute(
@@ -202,7 +204,7 @@ class Contents:
         return [
             SeenFile(source, path.removeprefix(here), size, modified, rules, orjson.loads(tally))
             for source, path, size, modified, rules, tally in sorted(rows)
-            if path.startswith(here)
+            if path.startswith(here) and size != GONE
         ]
 
     def log(self) -> list[LogRow]:

@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "restore": Entry(
         "ragmem.cli.restore", "Put a backup in the place of the memory; what was there is kept."
     ),
+    "store": Entry("ragmem.cli.store", "Show where the memory lies, or copy it to another store."),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
 }
 

@@ -76,7 +76,7 @@ def export(
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         memory.require()
         selection = Selection(
-            projects=memory.named_projects(project) if project else None,
+            projects=memory.named_projects(project or ()),
             sources=known_sources(memory.catalog, memory.settings, source or ()),
             kinds=tuple(kind or ()),
             since=parse_moment(since, now=moment) if since else None,

@@ -94,6 +94,10 @@ class ReusingModels:
         """The language model as it is."""
         return self._models.language_model
 
+    def check(self) -> list[str]:
+        """Return what is wrong with the models' files."""
+        return self._models.check()
+
     def close(self) -> None:
         """Close the models."""
         self._models.close()
@@ -155,6 +159,13 @@ def transfer(
     _verify_store(source, target)
     _compare_searches(source, target, done)
     return done
+
+
+def plan(source: End, target: End, *, merge: bool = False) -> dict[str, int]:
+    """Return how much would be copied, changing nothing; raises UsageError as `transfer` does."""
+    if target.catalog.exists():
+        _refuse_others(source, target, merge=merge)
+    return Contents(source.catalog.database).counts()
 
 
 def _refuse_others(source: End, target: End, *, merge: bool) -> None:

@@ -1,5 +1,8 @@
 """A memory that moves to another store is the same there, and the store it came from stays as it was."""
 
+import json
+import os
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -205,3 +208,83 @@ def test_a_memory_that_was_changed_behind_the_back_is_told(place, other):
 
     with pytest.raises(StorageError, match="is another there"):
         transfer(place.end, other.end, models=other.models, now=NOW, progress=Meddle())
+
+
+# --- PostgreSQL and the command line
+
+
+NOTE = (
+    "We decided to keep the sessions of {0} in PostgreSQL because of an error in Worker{0}; the fix is v{0}."
+)
+
+
+@pytest.fixture
+def home(ragmem, tmp_path):
+    """Return what runs ragmem in a home with five memories in the default store."""
+
+    def run(*arguments, **more):
+        return ragmem(*arguments, RAGMEM_STORE_BACKEND="lightrag", **more)
+
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.md").write_text(NOTE.format(number))
+    assert run("ingest", str(folder), "--project", "user").returncode == 0
+    return run
+
+
+def body(exported):
+    """Return an export without its header, which tells the time."""
+    assert exported.returncode == 0, exported.stderr
+    return exported.stdout.splitlines()[1:]
+
+
+def test_a_memory_goes_to_postgres_and_back(home, postgres, tmp_path):
+    before = body(home("export"))
+    shared = {"RAGMEM_STORE_PROFILE": "postgres", "RAGMEM_STORE_URL": postgres}
+    done = home("store", "migrate", "--to", "postgres", "--url", postgres, "--json")
+    assert done.returncode == 0, done.stderr
+    outcome = json.loads(done.stdout)
+    assert (outcome["written"], outcome["indexed"], outcome["embedded"]) == (5, 5, 0)
+    assert outcome["agreed"] == outcome["asked"] == 5
+
+    assert body(home("export", **shared)) == before == body(home("export"))
+    assert "Worker3" in home("query", "sessions of Worker3", "--all", **shared).stdout
+    assert home("gc", "--dry-run", **shared).stdout.startswith("nothing to do")
+
+    # The paths of projects and files are each machine's own, and the machine is told by this file.
+    (tmp_path / "back" / "data").mkdir(parents=True)
+    shutil.copy(Path(os.environ["RAGMEM_HOME"], "data", "machine-id"), tmp_path / "back" / "data")
+    back = {"RAGMEM_HOME": str(tmp_path / "back"), **shared}
+    assert home("store", "migrate", "--to", "sqlite", **back).returncode == 0
+    returned = {"RAGMEM_HOME": str(tmp_path / "back")}
+    assert body(home("export", **returned)) == before
+    assert home("gc", "--dry-run", **returned).stdout.startswith("nothing to do")
+
+
+def test_a_shared_memory_is_backed_up_as_an_export(home, postgres, tmp_path):
+    shared = {"RAGMEM_STORE_PROFILE": "postgres", "RAGMEM_STORE_URL": postgres}
+    assert home("store", "migrate", "--to", "postgres", "--url", postgres).returncode == 0
+    made = json.loads(home("backup", str(tmp_path / "made.tar.gz"), "--json", **shared).stdout)
+    assert made["counts"]["memories"] == 5
+
+    refused = home("restore", "--yes", str(tmp_path / "made.tar.gz"), **shared)
+    assert (refused.returncode, "is not empty" in refused.stderr) == (2, True)
+    there = {"RAGMEM_HOME": str(tmp_path / "there")}
+    assert home("restore", "--yes", str(tmp_path / "made.tar.gz"), **there).stdout == "restored 5 memories\n"
+    assert body(home("export", **there)) == body(home("export"))
+
+
+def test_lightrags_own_files_get_vectors_and_graph_and_the_memory_stays(home):
+    before = body(home("export"))
+    done = json.loads(home("store", "migrate", "--to", "json", "--json").stdout)
+    assert (done["written"], done["indexed"], done["embedded"], done["agreed"]) == (0, 5, 0, 5)
+    assert body(home("export")) == before
+    assert "Worker3" in home("query", "sessions of Worker3", "--all", RAGMEM_STORE_PROFILE="json").stdout
+
+
+def test_the_store_is_shown_with_its_place(home):
+    shown = json.loads(home("store", "show", "--json").stdout)
+    assert (shown["profile"], shown["backend"], shown["counts"]["memories"]) == ("sqlite", "lightrag", 5)
+    assert shown["place"].endswith("memory.db")
+    assert "profile      sqlite\n" in home("store").stdout

@@ -1,0 +1,178 @@
+"""`ragmem store`: show where the memory lies, or copy it to another store."""
+
+from dataclasses import asdict, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    bold,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    tell,
+)
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.config.settings import StoreSettings
+    from ragmem.memory import Ragmem
+    from ragmem.ports import Models
+
+EPILOG = """\b
+Examples:
+  ragmem store
+  ragmem store show --json
+  ragmem store migrate --to json --dry-run
+
+\b
+Exit codes:
+  0  done
+  2  usage, or the other store holds other memories
+  3  a store cannot be reached or written, or the copy is not the same
+  4  a backend is missing
+"""
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Show where the memory lies, or copy it to another store.",
+    epilog=EPILOG,
+)
+
+
+class ProfileName(StrEnum):
+    """The profiles of [store]."""
+
+    SQLITE = "sqlite"
+    JSON = "json"
+    POSTGRES = "postgres"
+    CUSTOM = "custom"
+
+
+@app.callback(invoke_without_command=True)
+def store(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Show where the memory lies, or copy it to another store."""
+    name = context.invoked_subcommand
+    if name is None:
+        return show(as_json=as_json)
+    if as_json:
+        raise UsageError(f"--json stands before {name}", hint=f"ragmem store {name} ... --json")
+    return EXIT_OK
+
+
+@app.command()
+def show(as_json: JsonOption = False) -> int:
+    """Show the profile, the place and how much there is."""
+    from ragmem.catalog.contents import Contents
+
+    with open_memory() as memory:
+        chosen = memory.settings.store
+        place = memory.catalog.database.place
+        exists = memory.catalog.exists()
+        counts: dict[str, int] = {}
+        if exists:
+            memory.prepare()
+            counts = Contents(memory.catalog.database).counts() | {
+                name: count for name, count in memory.store.statistics().items() if name != "documents"
+            }
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "profile": chosen.profile,
+                "backend": chosen.backend,
+                "place": place,
+                "exists": exists,
+                "counts": counts,
+            }
+        )
+        return EXIT_OK
+    rows = [("profile", chosen.profile), ("backend", chosen.backend), ("place", place)]
+    rows += [(name, f"{count:,}") for name, count in counts.items()] or [("memories", "none yet")]
+    for name, value in rows:
+        say(f"{bold(name.ljust(12))} {printable(value)}")
+    return EXIT_OK
+
+
+@app.command()
+def migrate(
+    to: Annotated[ProfileName, typer.Option("--to", help="The profile to copy to.")],
+    url: Annotated[
+        str, typer.Option("--url", help="Address of the PostgreSQL database; else store.url.")
+    ] = "",
+    merge: Annotated[bool, typer.Option("--merge", help="Add to a store that holds other memories.")] = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Copy the whole memory to another store and verify it there.
+
+    The present store is only read. A copy that was interrupted goes on when it is run again. Storages of the
+    profile custom are those of [store] in config.toml.
+    """
+    from ragmem.memory import now
+    from ragmem.services.transfer import End, ReusingModels, plan, transfer
+
+    if url and to is not ProfileName.POSTGRES:
+        raise UsageError("--url is for the profile postgres", hint="leave it out")
+    with open_memory(quiet=quiet) as memory:
+        memory.require()
+        wanted = replace(memory.settings.store, profile=to.value, url=url or memory.settings.store.url)
+        if wanted == memory.settings.store:
+            raise UsageError(
+                f'the memory lies in the store "{to.value}" already', hint="`ragmem store` shows where"
+            )
+        models = ReusingModels(memory.models)
+        with _elsewhere(memory, wanted, models) as target, Bar(quiet=quiet or as_json) as bar:
+            here = End(memory.catalog, lambda: memory.store)
+            there = End(target.catalog, lambda: target.store)
+            place = target.catalog.database.place
+            if dry_run:
+                counts = plan(here, there, merge=merge)
+                if as_json:
+                    say_json({"schema": 1, "dry_run": True, "profile": to.value, "place": place, **counts})
+                else:
+                    say(
+                        printable(f"would copy {plural(counts['memories'], 'memory', 'memories')} to {place}")
+                    )
+                return EXIT_OK
+            done = transfer(here, there, models=models, merge=merge, now=now(), progress=bar)
+    if as_json:
+        say_json({"schema": 1, "dry_run": False, "profile": to.value, "place": place, **asdict(done)})
+        return EXIT_OK
+    say(
+        printable(
+            f"{place}: {plural(done.written, 'memory', 'memories')} copied, {done.unchanged:,} there already,"
+            f" {done.indexed:,} indexed; {done.agreed} of {done.asked} searches give the same"
+        )
+    )
+    if not quiet:
+        if done.note:
+            tell(printable(f"note: {done.note}"))
+        tell("it is the same there; to use it, write into config.toml:")
+        for line in _lines(wanted):
+            tell(f"  {line}")
+    return EXIT_OK
+
+
+def _elsewhere(memory: "Ragmem", wanted: "StoreSettings", models: "Models") -> "Ragmem":
+    from ragmem.memory import Ragmem
+
+    return Ragmem(replace(memory.settings, store=wanted), home=memory.home, cwd=memory.cwd, models=models)
+
+
+def _lines(wanted: "StoreSettings") -> list[str]:
+    lines = ["[store]", f'profile = "{wanted.profile}"']
+    if wanted.profile == "postgres":
+        # Not the address itself, which may hold a password.
+        lines.append('url = "postgresql://..."')
+    return lines

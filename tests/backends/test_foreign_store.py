@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -255,6 +256,35 @@ def test_a_server_that_goes_away_is_told_of_at_once(postgres_server, postgres, s
         assert time.monotonic() - begun < 5
         assert "\n" not in str(raised.value)
         other.execute(f"CREATE DATABASE {name}")
+
+
+def another(server):
+    """Return the URL of one more database; it goes with the server."""
+    import psycopg
+
+    name = f"another_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")
+
+
+def test_two_databases_in_one_process_are_never_taken_for_one(postgres_server, shared, tmp_path):
+    """LightRAG has one pool of connections; the second store would write to the first one's database."""
+    store, _ = shared()
+    record = make_record("redis", "redis caches")
+    store.put([record])
+    url = another(postgres_server)
+    options = {"profile": "postgres", "url": url}
+    database = PostgresDatabase(url, tmp_path / "second")
+    second = lightrag.open_store(options, fake.open_models({}), database=database)
+    with pytest.raises(BackendError, match="already has a store in the PostgreSQL database"):
+        second.put([record])
+    store.close()
+    second.put([record])
+    assert second.memory_ids() == {record.memory.id}
+    second.close()
+    database.close()
+    assert store.memory_ids() == {record.memory.id}
 
 
 @pytest.fixture

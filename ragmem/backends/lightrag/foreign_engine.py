@@ -107,11 +107,30 @@ class ForeignEngine(Engine):
                 options=self._options,
             )
             try:
-                return engine.start(rag)
+                instance = engine.start(rag)
+                self._refuse_other_database(instance, variables)
             except BaseException:
                 # Those that were opened hold on to a pool of connections that all storages share.
                 engine.run(lambda: _finalize(Instance(rag, {})))
                 raise
+        return instance
+
+    def _refuse_other_database(self, instance: Instance, variables: Mapping[str, str]) -> None:
+        """Raise BackendError where LightRAG gave the connections of another database.
+
+        It has one pool for the whole process, that of whoever came first.
+        """
+        if not self._profile.uses_postgres:
+            return
+        wanted = [variables.get(f"POSTGRES_{name}") for name in ("HOST", "PORT", "DATABASE")]
+        for storage in (*instance.storages(), instance.rag.doc_status):
+            pool = getattr(storage, "db", None)
+            found = [str(getattr(pool, name, None)) for name in ("host", "port", "database")]
+            if hasattr(pool, "host") and any(a not in {None, b} for a, b in zip(wanted, found, strict=True)):
+                raise BackendError(
+                    f'this process already has a store in the PostgreSQL database "{found[2]}"',
+                    hint="close it before another one is opened",
+                )
 
     def _alone(self, *, first: bool) -> contextlib.AbstractContextManager[None]:
         if not (first and self._profile.url):
@@ -127,7 +146,7 @@ class ForeignEngine(Engine):
 
             address = foreign_postgres.resolve(self._profile.url)
             self.place = address.place
-            variables = {**address.variables, **self._profile.environment}
+            variables = {**self._profile.environment, **address.variables}
             if address.pgvector < ITERATIVE:
                 # Its index would answer with nothing where the nearest rows are of other projects.
                 variables.setdefault("POSTGRES_VECTOR_INDEX_TYPE", "")

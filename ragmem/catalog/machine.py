@@ -38,6 +38,7 @@ def _kept(path: Path) -> str:
                 return known
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             made = path.with_name(f"{FILE_NAME}.{secrets.token_hex(4)}")
+            made.touch(mode=0o600)
             made.write_text(secrets.token_hex(8) + "\n", encoding="ascii")
             try:
                 # Of several processes one wins, and all of them read what it wrote.

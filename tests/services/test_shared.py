@@ -1,6 +1,7 @@
 """Two machines with one memory in PostgreSQL: each finds what the other stored, and removes only its own."""
 
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.errors import ConfigError, UsageError
+from ragmem.errors import ConfigError, StorageError, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.query import Question
 
@@ -145,6 +146,18 @@ def test_a_path_is_a_project_of_the_machine_that_saw_it(pair):
     assert ben.memory.catalog.projects.at(["/work/kiln"]) == "oven-2"
     assert ben.memory.catalog.projects.find("/work/kiln") == ["oven-2"]
     assert ben.memory.catalog.projects.find("kiln") == ["kiln-1"]
+
+
+def test_a_machine_keeps_its_id_private_and_for_good(pair):
+    paths = [one.home / "ragmem" / "data" / "machine-id" for one in pair]
+    ids = [path.read_text() for path in paths]
+    assert ids[0] != ids[1]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
+    pair[0].seed()
+    assert [path.read_text() for path in paths] == ids
+    paths[0].write_text("")
+    with pytest.raises(StorageError, match="is empty"):
+        pair[0].seed()
 
 
 def test_what_one_machine_removes_another_can_bring_back(pair):

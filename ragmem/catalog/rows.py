@@ -14,7 +14,7 @@ from ragmem.errors import StoreDamagedError
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-RESTORE = "restore a backup of the home, or move memory.db away and run `ragmem seed`"
+RESTORE = "restore a backup: `ragmem doctor` names the newest; with --repair it saves what can be read"
 
 MEMORY_COLUMNS = (
     "id", "source", "uri", "project", "spec", "title", "text", "summary", "kind", "category", "tier",

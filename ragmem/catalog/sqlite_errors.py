@@ -52,7 +52,7 @@ def _cause(path: Path) -> str:
 def _damaged(path: Path, problem: str) -> StoreDamagedError:
     return StoreDamagedError(
         f'the database "{path}" is damaged: {problem}',
-        hint="restore a backup of the home, or move the file away and run `ragmem seed`",
+        hint="restore a backup: `ragmem doctor` names the newest; with --repair it saves what can be read",
     )
 
 

@@ -47,6 +47,8 @@ def pages(patient: Patient) -> Iterator[Check]:
 
 def restoring(patient: Patient) -> str:
     """Return the command that puts the newest backup back."""
+    if patient.catalog.database.dialect != "sqlite":
+        return "put the server's own backup back"
     backup = newest_backup(patient)
     if backup is None:
         return f"no backup was found; {REPAIR} saves what can be read, `ragmem seed` reads the rest again"
@@ -102,7 +104,16 @@ def schema(patient: Patient) -> Iterator[Check]:
 
 def catalog(patient: Patient) -> Iterator[Check]:
     """Hold the catalog against its invariants, full text apart."""
-    found = invariants.violations(patient.catalog, deep=patient.deep)
+    found = invariants.violations(patient.catalog)
+    if not found:
+        try:
+            for _ in patient.catalog.memories.each():
+                pass
+        except StoreDamagedError as error:
+            mend: Mend = "salvage" if patient.catalog.database.dialect == "sqlite" else ""
+            yield Check("catalog", "failed", str(error), restoring(patient), mend, damaged=True)
+            return
+        found = invariants.violations(patient.catalog, deep=True) if patient.deep else []
     text = [line for line in found if "full text" in line]
     trash = [line for line in found if "trash" in line]
     rest = [line for line in found if line not in text and line not in trash]

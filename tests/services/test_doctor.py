@@ -411,6 +411,26 @@ def test_memories_on_a_spoilt_page_are_named(home):
     assert home.failed("--deep") == []
 
 
+def test_a_memory_that_makes_no_sense_is_named_and_the_others_are_saved(home):
+    [(identifier,)] = home.ask("SELECT id FROM memories WHERE n = 3")
+    home.sql("UPDATE memories SET kind = 'nonsense' WHERE n = 3")
+    code, document = home.doctor()
+    assert code == 6
+    assert [check["name"] for check in document["checks"] if check["status"] == "failed"] == ["catalog"]
+    code, document = home.doctor("--repair", "--yes")
+    assert code == 0
+    assert f"10 memories saved, 1 lost: {identifier[:12]}" in document["repairs"][0]["outcome"]
+    assert home.failed("--deep") == []
+
+
+def test_a_memory_in_an_impossible_state_is_indexed_again(home):
+    home.sql("UPDATE memories SET state = 'lost' WHERE n = 3")
+    assert "catalog" in home.failed()
+    assert home.doctor("--repair", "--yes")[0] == 0
+    assert home.failed("--deep") == []
+    assert home.picture() == home.before
+
+
 def test_a_file_of_which_nothing_can_be_read_is_left_to_a_backup(home):
     copy = backups.back_up(home.database, "before-test")
     home.spoil_page(1)

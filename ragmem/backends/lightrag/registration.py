@@ -1,5 +1,6 @@
 """Importing LightRAG without its side effects, and making our storages known to it."""
 
+import gc
 import importlib
 import logging
 import os
@@ -36,6 +37,9 @@ def import_lightrag(folder: Path) -> ModuleType:
     name = "lightrag.lightrag"
     if name not in sys.modules:
         _import_quietly(name, folder)
+        # Some hundred thousand objects that live as long as the process: without this, each full collection
+        # of the garbage collector visits them all.
+        gc.freeze()
     _register()
     return sys.modules[name]
 

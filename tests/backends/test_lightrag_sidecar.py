@@ -396,6 +396,16 @@ def test_rows_that_are_mapped_are_never_cut_off(database, folder):
     assert index.check() == other.check() == []
 
 
+def test_a_large_file_is_searched_without_keeping_it_in_memory(database, folder, monkeypatch):
+    kept = {hit.id: hit.score for hit in VectorIndex(database).search("chunks", MODEL, VECTORS[8], limit=20)}
+    monkeypatch.setattr(sidecar, "RELEASED_FROM", 1)
+    assert sidecar.Sidecar(folder, DIMENSIONS).load().release is not None
+    index = VectorIndex(database)
+    for _ in range(2):
+        hits = index.search("chunks", MODEL, VECTORS[8], limit=20)
+        assert {hit.id: hit.score for hit in hits} == kept
+
+
 def test_two_processes_that_append_at_once_write_each_row_once(database, home):
     adders = [start(ADDER, home, who) for who in (1, 2)]
     for process in adders:

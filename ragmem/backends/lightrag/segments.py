@@ -2,7 +2,7 @@
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,9 @@ _BROAD = 0.25
 
 _RESERVE = 1.3
 """How many more rows are chosen then, beyond what the share asks for."""
+
+_GATHERED = 512
+"""Rows of a mapped file that are read before its memory is given back."""
 
 _FEW_WORKSPACES = 8
 
@@ -87,6 +90,20 @@ class Segment:
     scales: NDArray[np.float32]
     codes: NDArray[np.int8]
     bits: NDArray[np.uint64]
+    release: Callable[[], None] | None = None
+    """Gives back the memory of mapped codes; they can be read as before."""
+
+    def codes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
+        """Return a copy of the codes of some rows."""
+        if self.release is None:
+            return self.codes[rows]
+        found = np.empty((len(rows), self.codes.shape[1]), np.int8)
+        # The system maps 64 KB around each row that is read: at a million rows, nearly all of the file.
+        for start in range(0, len(rows), _GATHERED):
+            part = rows[start : start + _GATHERED]
+            np.take(self.codes, part, axis=0, out=found[start : start + len(part)])
+            self.release()
+        return found
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -129,10 +146,11 @@ def join(segments: Sequence[Segment]) -> Segment:
     if len(segments) == 1:
         return segments[0]
     return Segment(
-        *(
-            np.concatenate([getattr(segment, name) for segment in segments])
-            for name in ("seqs", "workspaces", "scales", "codes", "bits")
-        )
+        seqs=np.concatenate([segment.seqs for segment in segments]),
+        workspaces=np.concatenate([segment.workspaces for segment in segments]),
+        scales=np.concatenate([segment.scales for segment in segments]),
+        codes=np.concatenate([segment.codes for segment in segments]),
+        bits=np.concatenate([segment.bits for segment in segments]),
     )
 
 
@@ -157,7 +175,7 @@ def scores(
         chosen = np.flatnonzero(_are_in(segment.workspaces, wanted))
     if not len(chosen):
         return []
-    cosines = (segment.codes[chosen].astype(np.float32) @ query) * segment.scales[chosen]
+    cosines = (segment.codes_of(chosen).astype(np.float32) @ query) * segment.scales[chosen]
     seqs = segment.seqs[chosen]
     # Rounded: equal vectors differ in the last bit with their place among the rows, and the eldest shall win.
     best = np.lexsort((seqs, -cosines.round(6)))[:count]

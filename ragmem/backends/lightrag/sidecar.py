@@ -9,10 +9,12 @@ Where complete rows are unsound, all are written into new files.
 import contextlib
 import fcntl
 import hashlib
+import mmap
 import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,10 @@ FETCH = 20_000
 
 UNFINISHED = (".new", ".old")
 """Endings of folders in which a sidecar is being written anew, and of the former one."""
+
+RELEASED_FROM = 64 * 2**20
+"""Bytes of codes from which their memory is given back after each search. A millisecond and a half of it at a
+million rows, and none where a process can afford to keep what it has touched."""
 
 _FORMAT = 2
 """Of the files; those of another format lie in folders of other names, which a sweep removes."""
@@ -62,6 +68,14 @@ def checksums(records: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.uint
         np.uint32,
         len(records),
     )
+
+
+def _release(codes: NDArray[np.int8]) -> Callable[[], None] | None:
+    """Return what gives back the memory of a large mapped file, None where there is too little to gain."""
+    pages: Any = codes.base
+    if codes.nbytes < RELEASED_FROM or not isinstance(pages, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return None
+    return partial(pages.madvise, mmap.MADV_DONTNEED)
 
 
 class Sidecar:
@@ -115,7 +129,8 @@ class Sidecar:
     def load(self) -> Segment:
         """Return the sound rows, mapped from the files; empty where there are none."""
         # asarray: an array of the plain class on the same pages; slices of a memmap cost ten times as much.
-        records, codes, bits = map(np.asarray, self.mapped())
+        mapped = self.mapped()
+        records, codes, bits = map(np.asarray, mapped)
         seqs = records["seq"]
         # A hole in the records (pages that a power cut lost) shows as a number that does not grow.
         steps = np.flatnonzero(seqs[1:] <= seqs[:-1])
@@ -133,6 +148,7 @@ class Sidecar:
             scales=records["scale"][:sound],
             codes=codes[:sound],
             bits=bits[:sound],
+            release=_release(mapped[1]),
         )
 
     def identity(self) -> tuple[int, int]:

@@ -174,6 +174,32 @@ def test_sweeping_removes_what_was_written_without_its_commit(files):
     assert [(one.name, one.description) for one, _ in store.entities()] == [("Hub", "Hub as told by kept.")]
 
 
+def test_a_second_process_on_the_same_files_is_refused(files):
+    """It would write its own state over what the first one wrote."""
+    store, database = files
+    store.put([make_record("one", "the first one")])
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from ragmem.backends import fake, lightrag\n"
+        "from ragmem.backends.lightrag import foreign_lock\n"
+        "from ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "from ragmem.errors import StoreBusyError\n"
+        "foreign_lock.PATIENCE = 0.1\n"
+        "database = SQLiteDatabase(Path(sys.argv[1]))\n"
+        "store = lightrag.open_store({'profile': 'json'}, fake.open_models({}), database=database)\n"
+        "try:\n"
+        "    print(len(store.memory_ids()))\n"
+        "except StoreBusyError as error:\n"
+        "    print(error)\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", script, str(database.home)]
+    answers = []
+    for _ in range(2):
+        answers.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+        store.close()
+    assert answers == [f'another process uses the files in "{database.home / "lightrag-json"}"', "1"]
+
+
 def test_a_hub_keeps_its_newest_descriptions_and_all_of_its_sources(files):
     store, _ = files
     records = [make_record(f"m{n}", f"number {n}", entities=["Hub"], hours=n) for n in range(40)]

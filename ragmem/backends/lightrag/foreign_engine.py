@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag import engine, foreign_profile
+from ragmem.backends.lightrag import engine, foreign_lock, foreign_profile
 from ragmem.backends.lightrag.engine import Embedding, Engine, Instance
 from ragmem.backends.lightrag.foreign_profile import Profile
 from ragmem.backends.lightrag.foreign_tables import Model
@@ -42,7 +42,8 @@ class ForeignEngine(Engine):
         self._variables: dict[str, str] | None = None
         self._instances: dict[str, Instance] = {}
         self._model: Model | None = None
-        self.place = profile.folder and str(home / profile.folder)
+        self._locked = False
+        self.place = ", ".join(foreign_profile.addresses(profile.environment)) or str(home / profile.folder)
         self.ahead: dict[str, NDArray[np.float32]] = {}
 
     def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -155,8 +156,10 @@ class ForeignEngine(Engine):
                     "POSTGRES_SERVER_SETTINGS", "hnsw.iterative_scan=strict_order&hnsw.ef_search=200"
                 )
             return variables
+        if not self._locked and foreign_lock.keeps_files(self._profile.names):
+            foreign_lock.take(self._folder / self._profile.folder)
+            self._locked = True
         variables = dict(self._profile.environment)
-        self.place = self.place or ", ".join(foreign_profile.addresses(variables)) or self._profile.name
         foreign_profile.reach(variables)
         return variables
 
@@ -184,6 +187,10 @@ class ForeignEngine(Engine):
         with contextlib.suppress(BackendError), self._translated():
             super().close()
         self._instances.clear()
+        self._variables = None
+        if self._locked:
+            foreign_lock.release(self._folder / self._profile.folder)
+            self._locked = False
 
 
 async def _finalize(instance: Instance) -> None:

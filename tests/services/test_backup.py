@@ -671,38 +671,38 @@ def test_a_backup_killed_at_any_step_leaves_a_sound_one_or_none(template, tmp_pa
 # --- the command line
 
 
-def test_the_commands_back_up_list_restore_and_undo(ragmem, tmp_path):
-    ragmem("ingest", "-", "--project", "user", stdin="PostgreSQL keeps our sessions.")
-    made = json.loads(ragmem("backup", "--json").stdout)
-    ragmem("ingest", "-", "--project", "user", stdin="Redis keeps our queues.")
+def test_the_commands_back_up_list_restore_and_undo(inside, tmp_path):
+    inside("ingest", "-", "--project", "user", stdin="PostgreSQL keeps our sessions.")
+    made = json.loads(inside("backup", "--json").stdout)
+    inside("ingest", "-", "--project", "user", stdin="Redis keeps our queues.")
 
-    refused = ragmem("restore", made["file"])
+    refused = inside("restore", made["file"])
     assert refused.returncode == 2
     assert "this would replace 2 memories by 1 memory and nobody is here to ask" in refused.stderr
-    checked = ragmem("restore", "--dry-run", made["file"])
+    checked = inside("restore", "--dry-run", made["file"])
     assert (checked.returncode, checked.stdout) == (0, f"{made['file']}: sound, 1 memory\n")
 
-    restored = ragmem("restore", "--yes", made["file"])
+    restored = inside("restore", "--yes", made["file"])
     assert (restored.returncode, restored.stdout) == (0, "restored 1 memory\n")
-    assert ragmem("query", "Redis queues", "--all", "--ids").returncode == 1
-    assert ragmem("query", "PostgreSQL", "--all").returncode == 0
+    assert inside("query", "Redis queues", "--all", "--ids").returncode == 1
+    assert inside("query", "PostgreSQL", "--all").returncode == 0
 
     [*_, undo] = restored.stderr.splitlines()
-    assert ragmem(*undo.removeprefix("undo with: ragmem ").split(), "--yes").returncode == 0
-    assert ragmem("query", "Redis queues", "--all").returncode == 0
-    listed = json.loads(ragmem("backup", "--list", "--json").stdout)["backups"]
+    assert inside(*undo.removeprefix("undo with: ragmem ").split(), "--yes").returncode == 0
+    assert inside("query", "Redis queues", "--all").returncode == 0
+    listed = json.loads(inside("backup", "--list", "--json").stdout)["backups"]
     assert sorted(one["counts"]["memories"] for one in listed) == [1, 1, 2]
 
 
-def test_a_backup_of_the_default_store_answers_after_a_restore(ragmem, tmp_path):
+def test_a_backup_of_the_default_store_answers_after_a_restore(inside, tmp_path):
     real = {"RAGMEM_STORE_BACKEND": "lightrag"}
     note = "We decided to keep the sessions in PostgreSQL because of an error; the fix is in v2."
-    ragmem("ingest", "-", "--project", "user", stdin=note, **real)
-    made = ragmem("backup", str(tmp_path / "made.tar.gz"), **real)
+    inside("ingest", "-", "--project", "user", stdin=note, **real)
+    made = inside("backup", str(tmp_path / "made.tar.gz"), **real)
     assert made.returncode == 0, made.stderr
     there = {"RAGMEM_HOME": str(tmp_path / "there"), **real}
-    assert ragmem("restore", str(tmp_path / "made.tar.gz"), **there).returncode == 0
-    shown = json.loads(ragmem("query", "PostgreSQL sessions", "--all", "--json", **there).stdout)
+    assert inside("restore", str(tmp_path / "made.tar.gz"), **there).returncode == 0
+    shown = json.loads(inside("query", "PostgreSQL sessions", "--all", "--json", **there).stdout)
     assert shown["rung"] == "text and vectors"
     assert len(shown["matches"]) == 1
-    assert json.loads(ragmem("inspect", "--json", **there).stdout)["store"]["documents"] == 1
+    assert json.loads(inside("inspect", "--json", **there).stdout)["store"]["documents"] == 1

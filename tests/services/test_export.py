@@ -571,25 +571,25 @@ def test_a_file_that_is_not_there_is_named():
 # --- the command line
 
 
-def test_the_commands_carry_a_memory_from_home_to_home(ragmem, tmp_path):
-    ragmem("ingest", "-", "--project", "user", stdin="PostgreSQL keeps our sessions.")
+def test_the_commands_carry_a_memory_from_home_to_home(inside, tmp_path):
+    inside("ingest", "-", "--project", "user", stdin="PostgreSQL keeps our sessions.")
     target = tmp_path / "all.jsonl.gz"
-    written = json.loads(ragmem("export", str(target), "--json").stdout)
+    written = json.loads(inside("export", str(target), "--json").stdout)
     assert written["counts"]["memories"] == 1
     assert written["bytes"] == target.stat().st_size
 
     there = {"RAGMEM_HOME": str(tmp_path / "there")}
-    done = ragmem("import", str(target), **there)
+    done = inside("import", str(target), **there)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "imported 1 new memory and 0 changed; 0 unchanged, 0 kept as they are\n"
-    assert "PostgreSQL" in ragmem("query", "sessions", "--all", **there).stdout
-    piped = ragmem("export", **there).stdout
+    assert "PostgreSQL" in inside("query", "sessions", "--all", **there).stdout
+    piped = inside("export", **there).stdout
     assert piped.splitlines()[1:] == gzip.decompress(target.read_bytes()).decode().splitlines()[1:]
-    assert json.loads(ragmem("import", "-", "--json", stdin=piped).stdout)["unchanged"] == 1
+    assert json.loads(inside("import", "-", "--json", stdin=piped).stdout)["unchanged"] == 1
 
 
-def test_a_dry_run_of_export_writes_no_file(ragmem, tmp_path):
-    ragmem("ingest", "-", stdin="PostgreSQL keeps our sessions.")
-    done = ragmem("export", str(tmp_path / "all.jsonl"), "--dry-run")
+def test_a_dry_run_of_export_writes_no_file(inside, tmp_path):
+    inside("ingest", "-", stdin="PostgreSQL keeps our sessions.")
+    done = inside("export", str(tmp_path / "all.jsonl"), "--dry-run")
     assert (done.returncode, done.stdout) == (0, "would write 1 memory\n")
     assert not (tmp_path / "all.jsonl").exists()

@@ -40,16 +40,21 @@ _BEST = f"""
 WITH found AS (
   SELECT n, {{score}} AS score FROM (
     SELECT n, {K1} * ({1 - B} + {B} * length / CAST(? AS float8)) AS damping, {{counts}}
-    FROM chunks_text WHERE words @@ CAST(? AS tsquery) OFFSET 0
-  ) AS counted
-), best AS (
-  SELECT c.n, c.id, c.memory, score FROM found JOIN chunks c ON c.n = found.n {{condition}}
-  ORDER BY score DESC, c.id LIMIT ?
+    FROM chunks_text WHERE words @@ CAST(? AS tsquery) {{condition}} OFFSET 0
+  ) AS counted ORDER BY score DESC FETCH FIRST ? ROWS WITH TIES
 )
-SELECT best.n, best.id, m.id, score FROM best JOIN memories m ON m.n = best.memory
-ORDER BY score DESC, best.id
+SELECT c.n, c.id, m.id, score
+FROM found JOIN chunks c ON c.n = found.n JOIN memories m ON m.n = c.memory
+ORDER BY score DESC, c.id LIMIT ?
 """
-_OFTEN = f"{_TOP} * ts_rank_cd({_RANK}, words, CAST(? AS tsquery))"
+# Most chunks lack most of the words, which @@ tells sooner than a count does.
+_OFTEN = (
+    f"CASE WHEN words @@ CAST(? AS tsquery) THEN {_TOP} * ts_rank_cd({_RANK}, words, CAST(? AS tsquery))"
+    " ELSE 0 END"
+)
+_OF_PROJECTS = """AND n IN (
+  SELECT c.n FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.project IN ({marks})
+)"""
 
 
 def add(connection: Connection, place: int, fields: tuple[str, str, str, str]) -> None:
@@ -158,14 +163,14 @@ def _ranked(
     statement = _BEST.format(
         score=" + ".join(f"weight{n} * often{n} / (often{n} + damping)" for n in numbers),
         counts=", ".join(f"{_OFTEN} AS often{n}, CAST(? AS float8) AS weight{n}" for n in numbers),
-        condition=""
-        if projects is None
-        else f"WHERE c.memory IN (SELECT n FROM memories WHERE project IN ({marks(projects) or 'NULL'}))",
+        condition="" if projects is None else _OF_PROJECTS.format(marks=marks(projects) or "NULL"),
     )
-    terms = [value for pair in zip(queries, weights, strict=True) for value in pair]
+    terms = [
+        value for query, weight in zip(queries, weights, strict=True) for value in (query, query, weight)
+    ]
     any_of_them = " | ".join(f"({query})" for query in queries)
     return connection.execute(
-        statement, [tokens / total, *terms, any_of_them, *(projects or ()), limit]
+        statement, [tokens / total, *terms, any_of_them, *(projects or ()), limit, limit]
     ).fetchall()
 
 

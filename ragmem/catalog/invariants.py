@@ -67,7 +67,7 @@ _POSTGRES_RULES: tuple[tuple[str, str], ...] = (
 
 def sentence(what: str, names: list[str]) -> str:
     """Return one line that tells how many rows break a rule, and names the first."""
-    return f"{len(names)} {what}: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+    return f"{what}: {len(names):,} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
 
 
 def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:

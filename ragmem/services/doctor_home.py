@@ -46,7 +46,7 @@ def configuration(patient: Patient) -> Iterator[Check]:
     if not settings.warnings:
         own = sum(1 for item in settings.provenance if item.origin != "default")
         yield Check(
-            "configuration", "ok", f"{len(settings.provenance)} settings, {own} of them set somewhere"
+            "configuration", "ok", f"{len(settings.provenance)} settings, {own or 'none'} of them changed"
         )
 
 

@@ -83,7 +83,7 @@ def test_a_deep_check_reads_vectors_and_evidence(store, database, statement):
 
 def test_a_violation_is_one_line_that_counts_and_names(store, database):
     damage(database, "UPDATE store_nodes SET degree = 7 WHERE id = 'Redis'")
-    assert store.check() == ["1 entities have another degree than relations: Redis"]
+    assert store.check() == ["entities have another degree than relations: 1 (Redis)"]
 
 
 def test_an_entity_that_nothing_mentions_is_told(store, database):
@@ -92,5 +92,5 @@ def test_an_entity_that_nothing_mentions_is_told(store, database):
         "INSERT INTO store_nodes (workspace, id, folded, data) VALUES ('user', 'Lone', 'lone', '{}')",
     )
     lines = store.check()
-    assert "1 entities are mentioned nowhere: Lone" in lines
-    assert "1 entities have no vector: Lone" in lines
+    assert "entities are mentioned nowhere: 1 (Lone)" in lines
+    assert "entities have no vector: 1 (Lone)" in lines

@@ -72,13 +72,13 @@ def test_a_deep_look_reads_every_text(seeded, statement):
 def test_an_indexed_memory_that_the_store_lost_is_told(seeded):
     (identifier, *_) = sorted(seeded.catalog.memories.ids(states=[State.INDEXED]))
     seeded.store.delete([identifier])
-    assert told(seeded) == [f"1 indexed memories are not in the store: {identifier}"]
+    assert told(seeded) == [f"indexed memories are not in the store: 1 ({identifier})"]
 
 
 def test_a_memory_that_only_the_store_has_is_told(seeded):
     (identifier, *_) = sorted(seeded.catalog.memories.ids(states=[State.INDEXED]))
     seeded.catalog.memories.remove([identifier])
-    assert told(seeded) == [f"1 memories of the store are not indexed in the catalog: {identifier}"]
+    assert told(seeded) == [f"memories of the store are not indexed in the catalog: 1 ({identifier})"]
 
 
 def test_a_pending_memory_may_be_in_the_store_or_not(seeded):

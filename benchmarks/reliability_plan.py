@@ -58,6 +58,9 @@ DONATED = 70
 FIRST = 24
 """Memories that a new world begins with."""
 
+FEWEST, GROWTH = 14, 140
+"""Memories that a round takes from at most, and that a world may get besides its first ones."""
+
 LONG, SENTENCES = 29, 60
 """Memories and their chunks in a world whose searches use the vectors' files: above the limit of the exact
 search. Seven more make the 256 rows from which they are appended, twelve fewer the share to compact from."""
@@ -101,6 +104,12 @@ class World:
         if kind == "migrate":
             world._unpack(min(FIXTURES.iterdir()))
         return world
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether there is enough to change and remove, and not too much to check after every kill."""
+        there = sum(key in self.expected.memories for key in self.texts)
+        return there >= FEWEST and len(self.expected.memories) <= GROWTH + self.base
 
     @property
     def large(self) -> bool:

@@ -27,10 +27,7 @@ from reliability_plan import KINDS, SENTENCE, World, plan
 from reliability_world import GRADUAL, Expected, Place, Step, between
 
 LIFE = 20
-"""Rounds after which a world is replaced by a new one."""
-
-LARGEST = 140
-"""Memories from which it is."""
+"""Rounds after which a world is replaced by a new one, unless it has become too small or too large before."""
 
 PATIENCE = 120.0
 """Seconds after which a writer or a check that does not end is a violation."""
@@ -176,7 +173,7 @@ class Driver:
             return world
         name = "vectors" if kind == "vectors" else "common"
         world = self.worlds.get(name)
-        if world is None or world.rounds >= LIFE or len(world.expected.memories) > LARGEST + world.base:
+        if world is None or world.rounds >= LIFE or not world.usable:
             if world is not None:
                 shutil.rmtree(world.place.root, ignore_errors=True)
             world = self.worlds[name] = World.make(self._place(name), kind=name, models=self.options.models)

@@ -22,7 +22,7 @@ from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 if TYPE_CHECKING:
     from ragmem.memory import Ragmem
-    from ragmem.services.restore import Source
+    from ragmem.services.verifying import Source
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 

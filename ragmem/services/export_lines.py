@@ -9,8 +9,7 @@ Nothing in an export is a path to follow: paths are names by which a memory is k
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
@@ -18,21 +17,14 @@ from ragmem.catalog.contents import Project, Trashed
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.chunking import chunk_id
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier, content_hash
+from ragmem.services.line_fields import LARGEST, Fields, Line, LineError
 
 FORMAT = "ragmem export"
 SCHEMA = 1
 ORDER = ("header", "project", "memory", "trash", "file", "end")
 """The types of lines in the order in which they stand."""
 
-LARGEST = 2**63 - 1
 _ID = re.compile("[a-z2-7]{26}")
-
-Line = Mapping[str, Any]
-E_ = TypeVar("E_", bound=StrEnum)
-
-
-class LineError(Exception):
-    """What is wrong with a line, as words that follow its number."""
 
 
 def dump(line: Line) -> bytes:
@@ -155,7 +147,7 @@ def read_header(line: Line) -> dict[str, int]:
         raise LineError(f"a newer ragmem wrote it: its schema is {schema}, this one knows {SCHEMA}")
     if schema != SCHEMA:
         raise LineError(f'the schema "{schema}" is unknown')
-    fields = _Fields(line, {"type", "format", "schema"})
+    fields = Fields(line, {"type", "format", "schema"})
     fields.text("ragmem")
     fields.moment("exported_at")
     counts = fields.numbers("counts")
@@ -165,7 +157,7 @@ def read_header(line: Line) -> dict[str, int]:
 
 def read_project(line: Line) -> Project:
     """Return the project of a line; raises LineError."""
-    fields = _Fields(line, {"type"})
+    fields = Fields(line, {"type"})
     project = Project(
         fields.name("id"),
         fields.text("name"),
@@ -180,7 +172,7 @@ def read_project(line: Line) -> Project:
 
 def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
     """Return the memory of a line with its chunks; raises LineError."""
-    fields = _Fields(line, {"type"})
+    fields = Fields(line, {"type"})
     memory = _memory(fields)
     spans = fields.take("chunks", list, "a list")
     fields.end()
@@ -189,7 +181,7 @@ def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
     for order, span in enumerate(spans):
         if not isinstance(span, dict):
             raise LineError(f"chunk {order} is not an object")
-        part = _Fields(span, set())
+        part = Fields(span, set())
         heading, start, end = part.text("heading"), part.number("start"), part.number("end")
         part.end()
         if not start <= end <= len(text):
@@ -203,9 +195,9 @@ def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
 
 def read_trash(line: Line) -> Trashed:
     """Return the trashed memory of a line; raises LineError."""
-    fields = _Fields(line, {"type"})
+    fields = Fields(line, {"type"})
     run, rule, at = fields.name("run"), fields.text("rule"), fields.moment("trashed_at")
-    inner = _Fields(fields.take("memory", dict, "an object"), set())
+    inner = Fields(fields.take("memory", dict, "an object"), set())
     memory = _memory(inner)
     inner.end()
     fields.end()
@@ -214,7 +206,7 @@ def read_trash(line: Line) -> Trashed:
 
 def read_file(line: Line) -> SeenFile:
     """Return the seen file of a line; raises LineError."""
-    fields = _Fields(line, {"type"})
+    fields = Fields(line, {"type"})
     file = SeenFile(
         fields.name("source"),
         fields.name("path"),
@@ -229,13 +221,13 @@ def read_file(line: Line) -> SeenFile:
 
 def read_end(line: Line) -> tuple[int, str]:
     """Return (number of lines, sha256) of what stands before the end; raises LineError."""
-    fields = _Fields(line, {"type"})
+    fields = Fields(line, {"type"})
     found = fields.number("lines"), fields.text("sha256")
     fields.end()
     return found
 
 
-def _memory(fields: "_Fields") -> Memory:
+def _memory(fields: Fields) -> Memory:
     memory = Memory(
         id=fields.text("id"),
         source=fields.name("source"),
@@ -263,77 +255,3 @@ def _memory(fields: "_Fields") -> Memory:
         # Who believed a false one would take the memory for a duplicate of another, and drop it.
         raise LineError('"content_hash" is not that of the text')
     return memory
-
-
-class _Fields:
-    """The fields of an object, each taken once with its type."""
-
-    def __init__(self, values: Line, taken: set[str]) -> None:
-        self._values = values
-        self._taken = taken
-
-    def take(self, key: str, kind: type, words: str) -> Any:
-        self._taken.add(key)
-        if key not in self._values:
-            raise LineError(f'"{key}" is missing')
-        value = self._values[key]
-        # bool is an int to isinstance().
-        if type(value) is not kind:
-            raise LineError(f'"{key}" is not {words}')
-        return value
-
-    def text(self, key: str) -> str:
-        return str(self.take(key, str, "a text"))
-
-    def name(self, key: str) -> str:
-        if not (text := self.text(key)):
-            raise LineError(f'"{key}" is empty')
-        return text
-
-    def number(self, key: str, *, lowest: int = 0) -> int:
-        return _bounded(key, self.take(key, int, "a whole number"), lowest)
-
-    def moment(self, key: str) -> datetime:
-        text = self.text(key)
-        try:
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is not None:
-                return moment.astimezone(UTC)
-        except (ValueError, OverflowError) as error:
-            raise LineError(f'"{key}" is not a date') from error
-        raise LineError(f'"{key}" has no time zone')
-
-    def choice(self, key: str, choices: type[E_]) -> E_:
-        text = self.text(key)
-        try:
-            return choices(text)
-        except ValueError as error:
-            known = ", ".join(choices)
-            raise LineError(f'"{key}" is "{text[:40]}", not one of {known}') from error
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        values = self.take(key, list, "a list")
-        if not all(isinstance(value, str) for value in values):
-            raise LineError(f'"{key}" holds what is not a text')
-        return tuple(values)
-
-    def mapping(self, key: str, kind: type, words: str) -> dict[str, Any]:
-        values: dict[str, Any] = self.take(key, dict, "an object")
-        if any(type(value) is not kind for value in values.values()):
-            raise LineError(f'"{key}" holds what is not {words}')
-        return values
-
-    def numbers(self, key: str) -> dict[str, int]:
-        values = self.mapping(key, int, "a whole number")
-        return {name: _bounded(key, value, 0) for name, value in values.items()}
-
-    def end(self) -> None:
-        unknown = sorted(set(self._values) - self._taken)
-        if unknown:
-            raise LineError(f'the field "{unknown[0][:40]}" is unknown')
-
-
-def _bounded(key: str, value: int, lowest: int) -> int:
-    if not lowest <= value <= LARGEST:
-        raise LineError(f'"{key}" is out of range')
-    return value

@@ -16,7 +16,7 @@ from ragmem.catalog.files import SeenFile
 from ragmem.domain.model import Chunk, Memory
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.services import export_lines as form
-from ragmem.services.export_lines import Line, LineError
+from ragmem.services.line_fields import Line, LineError
 
 MAX_LINE = 256 * 1024 * 1024
 """Bytes of a line; a memory has one, and a file that is no export may have no line at all."""

@@ -12,6 +12,7 @@ from ragmem import __version__
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import EVERYTHING, Contents, Selection
 from ragmem.services import export_lines as form
+from ragmem.services.line_fields import Line
 from ragmem.services.new_file import new_file, place_for
 from ragmem.services.progress import Progress
 
@@ -84,7 +85,7 @@ def export_file(
 
 def _lines(
     contents: Contents, selection: Selection, counts: Mapping[str, int], now: datetime
-) -> Iterator[form.Line]:
+) -> Iterator[Line]:
     yield form.header_line(version=__version__, now=now, counts=counts)
     yield from map(form.project_line, contents.projects(selection))
     for memory, chunks in contents.memories(selection):

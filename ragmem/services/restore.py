@@ -16,28 +16,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.catalog.backups import copy_database
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
 from ragmem.catalog.queue import turn
 from ragmem.catalog.sqlite import DATABASE_NAME, LOCK_NAME
 from ragmem.catalog.sqlite_errors import translate
 from ragmem.config.places import Places
-from ragmem.errors import (
-    NotFoundError,
-    SourceError,
-    StorageError,
-    StoreBusyError,
-    StoreDamagedError,
-    UsageError,
-)
+from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, UsageError
 from ragmem.ports import Store
-from ragmem.services.archive import CONFIG_FILES, DATABASE, EXPORT, read_archive
-from ragmem.services.backup import REPLACED, figures, folder_of, moment_name
+from ragmem.services.archive import CONFIG_FILES
+from ragmem.services.backup import REPLACED, folder_of, moment_name
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.importing import import_export
 from ragmem.services.new_file import new_file, sync
 from ragmem.services.progress import Progress
+from ragmem.services.verifying import Config, Source, verify
 from ragmem.services.workspace import workspace
 
 KEPT = 3
@@ -45,32 +38,6 @@ KEPT = 3
 
 DERIVED = ("vectors",)
 """Folders of the data that are made anew from the database."""
-
-_SQLITE = b"SQLite format 3\0"
-_GZIP = b"\x1f\x8b"
-
-Config = Mapping[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A verified backup, taken out: a database or an export, and the configuration (None: it has none)."""
-
-    folder: Path
-    counts: Mapping[str, int]
-    schemas: Mapping[str, int]
-    config: Config | None = None
-
-    @property
-    def database(self) -> Path:
-        """Where the database lies."""
-        return self.folder / DATABASE
-
-    @property
-    def export(self) -> Path | None:
-        """Where the export lies that stands for a database of another sort."""
-        path = self.folder / EXPORT
-        return path if path.exists() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,74 +96,6 @@ def restore(
                 import_export(catalog, open_store, reader, keep="incoming", now=now, progress=progress)
             return Restored(source.counts, source.schemas)
         return put_in_place(source, places, busy_timeout=busy_timeout, label=path.name, now=now)
-
-
-def verify(path: Path, desk: Path, *, usable: Callable[[Path], None]) -> Source:
-    """Take a backup out into a folder and check all of it: hashes, pages, schema, counts.
-
-    It may be an archive, a database, or a folder that a restore has put aside. `usable` gets the folder of
-    the database and raises StoreDamagedError where this ragmem cannot use it. Raises StoreDamagedError for
-    what is damaged, or was written by a newer ragmem.
-    """
-    config: Config | None = None
-    manifest = None
-    (desk / "data").mkdir(mode=0o700)
-    if path.is_dir():
-        if not (path / DATABASE_NAME).is_file():
-            raise UsageError(f'the folder "{path}" holds no {DATABASE_NAME}', hint="ragmem backup --list")
-        copy_database(path / DATABASE_NAME, desk / DATABASE)
-        config = _config_in(path / "config")
-    else:
-        head = _head(path)
-        if head.startswith(_GZIP):
-            manifest = read_archive(path, desk)
-            config = _config_in(desk / "config")
-        elif head == _SQLITE:
-            copy_database(path, desk / DATABASE)
-        else:
-            raise StoreDamagedError(
-                f'"{path}" is no backup: neither an archive nor a database',
-                hint="`ragmem import` takes an export; `ragmem backup --list` names the backups",
-            )
-    if manifest is not None and not manifest.has_database:
-        return Source(desk, manifest.counts, manifest.schemas, config)
-    schemas, counts = figures(desk / DATABASE, called=path)
-    _check_pages(path, desk / DATABASE)
-    if manifest is not None and dict(manifest.counts) != counts:
-        raise StoreDamagedError(
-            f'"{path}" holds other counts than its manifest says', hint="ragmem backup --list"
-        )
-    usable(desk / "data")
-    return Source(desk, counts, schemas, config)
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_SQLITE))
-    except FileNotFoundError:
-        raise NotFoundError(
-            f'there is no file "{path}"', hint="`ragmem backup --list` names the backups"
-        ) from None
-    except OSError as error:
-        raise SourceError(f'cannot read "{path}": {(error.strerror or "").lower()}') from error
-
-
-def _config_in(folder: Path) -> Config:
-    return {name: (folder / name).read_bytes() for name in CONFIG_FILES if (folder / name).is_file()}
-
-
-def _check_pages(path: Path, database: Path) -> None:
-    try:
-        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            problems = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-    except sqlite3.Error as error:
-        problems = [str(error)]
-    if problems != ["ok"]:
-        raise StoreDamagedError(
-            f'the database in "{path}" is damaged: {" ".join(problems[0].split())}',
-            hint="`ragmem backup --list` names the others; nothing was changed",
-        )
 
 
 def put_in_place(

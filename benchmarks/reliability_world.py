@@ -155,9 +155,9 @@ class Expected:
 class Step:
     """One operation; `kind` is one of reliability_writer.ACTIONS.
 
-    `options`: keep_days of the trash; missing (gc); text (search); models (what the home is opened with from
-    here on); notes (of a seeding: name -> text of all notes on disk); file (export, import, backup, restore);
-    brings (import: what the file holds); damage (repair: SQL that breaks something first).
+    `options`: keep_days of the trash; missing (gc); text and without_files (search); models (what the home is
+    opened with from here on); notes (of a seeding: name -> text of all notes on disk); file (export, import,
+    backup, restore); brings (import: what the file holds); damage (repair: SQL that breaks something first).
     """
 
     kind: str

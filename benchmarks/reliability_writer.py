@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -146,6 +147,8 @@ def write(place: Place, models: str, steps: Sequence[Step], log_path: Path, aim:
 
 
 def _place_files(place: Place, step: Step) -> None:
+    if step.options.get("without_files"):
+        shutil.rmtree(place.data / "vectors", ignore_errors=True)
     for name, text in step.files.items():
         path = place.notes / name
         if text is None:

@@ -2,8 +2,10 @@
 
 import argparse
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import random
 import shutil
 import signal
@@ -25,6 +27,12 @@ import reliability_check
 import reliability_writer
 from reliability_plan import KINDS, SENTENCE, World, plan
 from reliability_world import GRADUAL, Expected, Place, Step, between
+
+import ragmem.backends.lightrag
+import ragmem.catalog
+import ragmem.domain
+import ragmem.readers
+import ragmem.services
 
 LIFE = 20
 """Rounds after which a world is replaced by a new one, unless it has become too small or too large before."""
@@ -332,23 +340,11 @@ class Driver:
 
 
 def _preload() -> None:
-    """Import what the forked processes need, so that each starts in milliseconds."""
-    import lightrag.operate
-
-    import ragmem.backends.fake
-    import ragmem.backends.lightrag.engine
-    import ragmem.backends.lightrag.ingest
-    import ragmem.services.backup
-    import ragmem.services.doctor_repair
-    import ragmem.services.gc
-    import ragmem.services.importing
-    import ragmem.services.ingest
-    import ragmem.services.query
-    import ragmem.services.restore
-    import ragmem.services.seed
-
-    assert lightrag.operate
-    assert ragmem
+    """Import what the forked processes need: each starts in milliseconds, and all run the same code."""
+    importlib.import_module("lightrag.operate")
+    for package in (ragmem.catalog, ragmem.domain, ragmem.readers, ragmem.services, ragmem.backends.lightrag):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     # What is shared with the forked processes stays shared.
     gc.freeze()
 

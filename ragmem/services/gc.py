@@ -15,7 +15,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State, Tier, digest
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
-from ragmem.services.index import forget, index_pending
+from ragmem.services.index import index_pending
 from ragmem.services.judge import chunks_of
 
 LARGE_SHARE = 0.5
@@ -178,24 +178,26 @@ def trash(
 ) -> str:
     """Move memories into the trash, all or none of them; return the name of the run, for `undo`.
 
-    `rules` tells for each id why it goes; ids that the catalog does not have are ignored.
+    `rules` tells for each id why it goes; the catalog ignores ids that it does not have.
     """
     run = digest("gc", now.isoformat(), *ids)[:8]
-    memories = catalog.memories.get(ids)
-    forgotten = {
-        (memory.source, place)
-        for memory in memories.values()
-        if rules[memory.id] == "missing"
-        for place in (memory.uri, memory.uri.rpartition("#")[0])
-    }
 
     def keep() -> None:
+        # Read only now: another process may have written them while this one waited for its turn.
+        memories = catalog.memories.get(ids)
+        forgotten = {
+            (memory.source, place)
+            for memory in memories.values()
+            if rules[memory.id] == "missing"
+            for place in (memory.uri, memory.uri.rpartition("#")[0])
+        }
         catalog.trash.put(run, [(memory, rules[memory.id]) for memory in memories.values()], now=now)
         # A file that comes back must be read again; a duplicate's file stays known, or it would return.
         catalog.files.forget(forgotten)
         catalog.log.write("gc", {"run": run, "removed": len(memories)}, now=now)
+        catalog.memories.remove(ids)
 
-    forget(catalog, store, list(memories), finish=keep)
+    store.delete(ids, finish=keep)
     return run
 
 

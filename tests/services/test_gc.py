@@ -212,3 +212,20 @@ def test_forgetting_an_unknown_memory_forgets_none(memory):
     with pytest.raises(NotFoundError, match="no memory has the id"):
         memory.forget([next(iter(before)), "zzzzzzzz"])
     assert memory.catalog.memories.ids() == before
+
+
+def test_what_another_process_wrote_meanwhile_is_in_the_trash_and_not_its_former_text(
+    memory, open_memory, monkeypatch
+):
+    (asked,) = memory.ingest([note(1)])
+    other, delete = open_memory(), memory.store.delete
+
+    def late(ids, **more):
+        other.ingest([note(1, text=f"{TEXT}two")])
+        delete(ids, **more)
+
+    monkeypatch.setattr(memory.store, "delete", late)
+    memory.forget([asked.id])
+    memory.undo_gc()
+
+    assert memory.memory(asked.id).text.strip() == f"{TEXT}two"

@@ -196,14 +196,21 @@ class PostgresDatabase:
             raw.execute("ROLLBACK")
             return
         try:
-            raw.execute("COMMIT")
+            ended = raw.execute("COMMIT").statusmessage
         except _driver().Error as error:
             if not raw.closed:
                 raise
+            said = " ".join(str(error).split())
             raise StorageError(
-                f'the connection to "{self.place}" was lost while it committed: {error}',
+                f'the connection to "{self.place}" was lost while it committed: {said}',
                 hint="repeat the command; what was stored already is not stored twice",
             ) from error
+        if ended != "COMMIT":
+            # So PostgreSQL answers, without an error, where a statement had failed and somebody went on.
+            raise StorageError(
+                f'the database "{self.place}" rolled back: a statement had failed; nothing of it was written',
+                hint="please report it, with the command that failed",
+            )
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

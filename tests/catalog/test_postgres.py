@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -147,6 +148,20 @@ def test_what_fails_is_rolled_back_and_the_next_write_succeeds(database):
     assert value(database) == 0
     set_to(database, 1)
     assert value(database) == 1
+
+
+def test_a_write_that_went_on_after_a_failure_is_not_taken_for_stored(database):
+    def write() -> None:
+        with database.write() as connection:
+            connection.execute("UPDATE counter SET value = 7")
+            with suppress(psycopg.Error):
+                connection.execute("SELECT nothing_of_this_name")
+
+    with pytest.raises(StorageError, match="nothing of it was written"):
+        write()
+    assert value(database) == 0
+    set_to(database, 8)
+    assert value(database) == 8
 
 
 def test_a_reader_sees_the_snapshot_of_its_beginning_and_waits_for_no_writer(database):

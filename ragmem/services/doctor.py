@@ -14,7 +14,7 @@ def examine(patient: Patient) -> Report:
     around = list(_run(HOME_CHECKS, patient))
     models = list(_run(MODEL_CHECKS, patient))
     inside: list[Check] = []
-    if patient.catalog.exists():
+    if _can_be_examined(patient):
         inside += _run(FIRST, patient)
         if not _any_failed(inside):
             inside += _run(DATABASE_CHECKS, patient)
@@ -23,6 +23,13 @@ def examine(patient: Patient) -> Report:
         if not only_reads and not _any_failed([*around, *models, *inside]):
             inside += _run(CANARY, patient)
     return Report((*around, *models, *inside))
+
+
+def _can_be_examined(patient: Patient) -> bool:
+    try:
+        return patient.catalog.exists()
+    except RagmemError:  # a server that does not answer; the check of the home tells
+        return False
 
 
 def _any_failed(checks: Iterable[Check]) -> bool:

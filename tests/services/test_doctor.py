@@ -624,3 +624,16 @@ def test_a_home_on_postgresql_is_examined_there(postgres, monkeypatch, capfdbina
     assert [check["name"] for check in document["checks"] if check["status"] == "failed"] == ["full text"]
     assert home.doctor("--repair", "--yes")[0] == 0
     assert home.failed("--deep") == []
+
+
+def test_a_server_that_does_not_answer_is_a_finding_and_hides_no_other(monkeypatch, capfdbinary):
+    monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "fake")
+    monkeypatch.setenv("RAGMEM_STORE_PROFILE", "postgres")
+    monkeypatch.setenv("RAGMEM_STORE_URL", "postgresql://ann:secret@127.0.0.1:1/name")
+    assert run(["doctor", "--json"]) == 1
+    out = capfdbinary.readouterr().out
+    checks = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert checks["home"]["status"] == "failed"
+    assert "cannot reach" in checks["home"]["detail"]
+    assert checks["embedder"]["status"] == "ok"
+    assert b"secret" not in out

@@ -220,7 +220,8 @@ def _index(
     if not same:
         # With one catalog its states are those of the other store.
         ids -= present & memories.ids(states=[State.INDEXED])
-    unwanted = present & memories.ids(states=[State.BUFFERED])
+    # Also of an earlier copy what was forgotten since.
+    unwanted = present - memories.ids(states=[State.INDEXED, State.PENDING])
     if unwanted:
         store.delete(sorted(unwanted))
     origin = _origin(source, done)

@@ -166,6 +166,15 @@ def test_an_interrupted_copy_goes_on_where_it_was(place, other):
     assert other.export() == place.export()
 
 
+def test_what_the_other_store_alone_still_has_is_taken_out_of_it(place, other):
+    place.moved_to(other)
+    forgotten = make(5).id
+    place.catalog.memories.remove([forgotten])
+    other.catalog.memories.remove([forgotten])
+    place.moved_to(other)
+    assert other.store.memory_ids() == place.store.memory_ids() - {forgotten}
+
+
 def test_a_second_copy_brings_what_has_changed_since(place, other):
     place.moved_to(other)
     text = "# Note 3\n\nOther words about Caddy.\n"

@@ -25,6 +25,8 @@ from ragmem.errors import EXIT_OK, UsageError
 if TYPE_CHECKING:
     from ragmem.services.backup import Backup
 
+STDOUT = Path("-")
+
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 EPILOG = """\b
@@ -66,6 +68,11 @@ def backup(
 
     if listing and (file or keep or force or dry_run):
         raise UsageError("--list goes alone", hint="ragmem backup --list")
+    if file == STDOUT:
+        raise UsageError(
+            "a backup is read back, and standard output cannot be",
+            hint="name a file; `ragmem export -` writes there",
+        )
     if file and keep:
         raise UsageError("--keep is for the home's own backups", hint="leave out FILE, or --keep")
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:

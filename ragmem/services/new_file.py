@@ -18,7 +18,7 @@ def place_for(path: Path, *, force: bool) -> Path:
     if place.is_dir():
         raise UsageError(f'"{path}" is a folder', hint="give the name of a file in it")
     if place.exists() and not place.is_file():
-        raise UsageError(f'"{path}" is not a regular file', hint="give a path, or - for standard output")
+        raise UsageError(f'"{path}" is not a regular file', hint="give the name of a new file")
     if place.exists() and not force:
         raise UsageError(f'there is a file "{path}" already', hint="say --force to replace it")
     return place

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PREFIX = ".unfinished-"
+PREFIX = ".ragmem-unfinished-"
+"""Ours alone: whatever begins so, in any folder that is written to, is removed."""
 
 
 @contextmanager

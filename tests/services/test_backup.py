@@ -706,3 +706,20 @@ def test_a_backup_of_the_default_store_answers_after_a_restore(inside, tmp_path)
     assert shown["rung"] == "text and vectors"
     assert len(shown["matches"]) == 1
     assert json.loads(inside("inspect", "--json", **there).stdout)["store"]["documents"] == 1
+
+
+def test_standard_output_is_refused_because_it_cannot_be_read_back(inside, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert inside("ingest", "-", stdin="We decided to use Redis.").returncode == 0
+    done = inside("backup", "-")
+    assert done.returncode == 2
+    assert "standard output" in done.stderr
+    assert not (tmp_path / "-").exists()
+
+
+def test_a_folder_of_somebody_else_is_not_swept(home, tmp_path):
+    home.add("a")
+    strange = tmp_path / ".unfinished-novel"
+    strange.mkdir()
+    home.back_up(tmp_path / "backup.tar.gz")
+    assert strange.is_dir()

@@ -39,7 +39,14 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
             atexit.register(_shut_down, _loop)
-        return _loop.run_until_complete(work())
+        task = _loop.create_task(work())
+        try:
+            return _loop.run_until_complete(task)
+        finally:
+            if not task.done():
+                # Interrupted from the keyboard: left alone, it would go on writing beside whatever runs next.
+                task.cancel()
+                _loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
 
 
 def newest(prompt: str) -> str:

@@ -34,6 +34,23 @@ def store(database):
     store.close()
 
 
+def test_two_open_stores_of_a_home_each_write_to_their_own_connection(database, store):
+    """LightRAG finds a home by its folder, which is the same for both."""
+    other_database = SQLiteDatabase(database.home)
+    other = lightrag.open_store({}, fake.open_models({}), database=other_database)
+    for first, second in ((store, other), (other, store)):
+        before = first.memory_ids()
+        added = make_record(f"number {len(before)}", f"text {len(before)}", entities=["Hub"])
+        first.put([added])
+        assert second.memory_ids() == before | {added.memory.id}
+    other.close()
+    other_database.close()
+    elsewhere = make_record("elsewhere", "text elsewhere", entities=["Hub"], project="another")
+    store.put([elsewhere])
+    assert elsewhere.memory.id in store.memory_ids()
+    assert len(store.native_query("Hub", "local", keywords=["Hub"], limit=5, project="another")["data"])
+
+
 def every_value(database):
     with database.read() as connection:
         for table in schema.TABLES:

@@ -15,7 +15,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ragmem.backends.lightrag import registration
-from ragmem.backends.lightrag.home import Home, working_dir
+from ragmem.backends.lightrag.home import Home, register, working_dir
 from ragmem.backends.lightrag.names import SEPARATOR
 from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
 from ragmem.backends.lightrag.tokens import PieceTokenizer
@@ -265,6 +265,8 @@ class Engine:
 
     def _open(self, workspace: str) -> Instance:
         models = self._home.models
+        # Another store of the same home may have been opened since; the storages would take its connections.
+        register(self._home)
 
         async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
             return models.embedder.embed(list(texts), role="query" if context == "query" else "document")

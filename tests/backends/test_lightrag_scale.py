@@ -120,3 +120,13 @@ def test_a_write_costs_the_same_in_a_store_of_ten_times_as_many_memories(store, 
         )
     for few, many in zip(*costs, strict=True):
         assert many <= 1.5 * few
+
+
+def test_mending_costs_in_proportion_to_what_is_stored(store, database):
+    """Not with its square: a store of a million rows is the one that will need it."""
+    costs = []
+    for start, count in ((0, 60), (60, 540)):
+        store.put([record_of(number) for number in range(start, start + count)])
+        costs.append(work(database, store.repair))
+    few, many = costs
+    assert many <= 15 * few

@@ -27,11 +27,19 @@ _NODE = "EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND
 _EDGE = (
     "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace AND e.source = {} AND e.target = {})"
 )
-_EDGE_OF_KEY = (
+EDGE_OF_KEY = (
     "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace"
     f" AND e.source = substr(o.key, 1, instr(o.key, '{names.SEPARATOR}') - 1)"
     f" AND e.target = substr(o.key, instr(o.key, '{names.SEPARATOR}') + {len(names.SEPARATOR)}))"
 )
+"""Whether there is the relation that a source (the row `o`) speaks of."""
+
+DEGREE = (
+    "((SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.source = o.id)"
+    " + (SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.target = o.id))"
+)
+"""What the degree of an entity (the row `o`) has to be; each count is one search of an index."""
+
 _SOURCE = (
     "EXISTS (SELECT 1 FROM store_sources s WHERE s.workspace = o.workspace AND s.namespace = '{}'"
     " AND s.key = {})"
@@ -144,11 +152,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "entities have another degree than relations",
-        (
-            "SELECT o.id FROM store_nodes o WHERE o.degree <>"
-            " (SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.source = o.id)"
-            " + (SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.target = o.id)"
-        ),
+        f"SELECT o.id FROM store_nodes o WHERE o.degree <> {DEGREE}",
     ),
     (
         "mentions are by a chunk that does not exist",
@@ -168,7 +172,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "mentions are of a relation that does not exist",
         (
             f"SELECT DISTINCT o.key FROM store_sources o WHERE o.namespace = 'relation_chunks'"
-            f" AND NOT {_EDGE_OF_KEY}"
+            f" AND NOT {EDGE_OF_KEY}"
         ),
     ),
     (

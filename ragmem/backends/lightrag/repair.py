@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from ragmem.backends.lightrag import names, schema, sweeping
+from ragmem.backends.lightrag import invariants, names, schema, sweeping
 from ragmem.backends.lightrag.deletion import delete_memories
 from ragmem.backends.lightrag.segments import quantise
 from ragmem.backends.lightrag.vector_index import VectorIndex
@@ -64,11 +64,7 @@ _DAMAGED: tuple[str, ...] = (
         f"{_MENTIONED} WHERE o.namespace = 'entity_chunks' AND NOT EXISTS"
         " (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.key)"
     ),
-    (
-        f"{_MENTIONED} WHERE o.namespace = 'relation_chunks' AND NOT EXISTS"
-        " (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace"
-        f" AND e.source || '{names.SEPARATOR}' || e.target = o.key)"
-    ),
+    (f"{_MENTIONED} WHERE o.namespace = 'relation_chunks' AND NOT {invariants.EDGE_OF_KEY}"),
 )
 
 
@@ -106,10 +102,7 @@ def _take_out(database: SQLiteDatabase, connection: sqlite3.Connection, embedder
     connection.execute(f"DELETE FROM store_edges AS o WHERE {_END_IS_LOST}")
     taken = delete_memories(connection, sorted(_damaged(connection)))
     swept = sweeping.sweep(database, dry_run=False)
-    connection.execute(
-        "UPDATE store_nodes AS o SET degree = (SELECT count(*) FROM store_edges e"
-        " WHERE e.workspace = o.workspace AND o.id IN (e.source, e.target))"
-    )
+    connection.execute(f"UPDATE store_nodes AS o SET degree = {invariants.DEGREE}")
     return {"memories": taken, "unfit_vectors": unfit, "orphans": sum(swept.values())}
 
 

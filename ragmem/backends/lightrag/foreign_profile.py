@@ -175,6 +175,7 @@ def _check_variables(profile: Profile) -> None:
                 f"{name} needs {', '.join(missing)}",
                 hint=f'set them in [store.environment], as {missing[0]} = "..."',
             )
+    addresses(profile.environment)
 
 
 def _check_packages(profile: Profile) -> None:
@@ -222,20 +223,39 @@ def surroundings(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def addresses(variables: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """Return (host, port) of the servers that the variables name, by an address without its password."""
+    """Return (host, port) of the servers that the variables name, by an address without its password.
+
+    Raises ConfigError where one cannot be read.
+    """
     found: dict[str, tuple[str, int]] = {}
-    values = [variables[name] for name in _ADDRESSES if name in variables]
-    values += [f"http://{one.strip()}" for one in variables.get("OPENSEARCH_HOSTS", "").split(",") if one]
-    for value in values:
-        parts = urlsplit(value.split(",")[0])
-        if parts.hostname and "+srv" not in parts.scheme:
-            port = parts.port or _PORTS.get(parts.scheme, 443)
-            found[f"{parts.scheme}://{parts.hostname}:{port}"] = (parts.hostname, port)
+    values = [(name, variables[name]) for name in _ADDRESSES if name in variables]
+    hosts = variables.get("OPENSEARCH_HOSTS", "").split(",")
+    values += [("OPENSEARCH_HOSTS", f"http://{one.strip()}") for one in hosts if one]
+    for name, value in values:
+        scheme, host, port = _parts(name, value.split(",")[0])
+        if host and "+srv" not in scheme:
+            found[f"{scheme}://{host}:{port}"] = (host, port)
     if "POSTGRES_DATABASE" in variables:
-        host, port = variables.get("POSTGRES_HOST", "localhost"), int(variables.get("POSTGRES_PORT", "5432"))
+        host, written = variables.get("POSTGRES_HOST", "localhost"), variables.get("POSTGRES_PORT", "5432")
+        if not written.isdecimal():
+            raise ConfigError(
+                f'[store.environment] POSTGRES_PORT is "{written}"', hint="a port is a number, mostly 5432"
+            )
         if not host.startswith("/"):
-            found[f"postgresql://{host}:{port}/{variables['POSTGRES_DATABASE']}"] = (host, port)
+            found[f"postgresql://{host}:{written}/{variables['POSTGRES_DATABASE']}"] = (host, int(written))
     return found
+
+
+def _parts(name: str, address: str) -> tuple[str, str, int]:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
+    except ValueError:
+        # Its message quotes what it took for the port, which is the rest of a password with a slash in it.
+        raise ConfigError(
+            f"[store.environment] {name} is no address",
+            hint="write scheme://user:password@host:port; special characters of a password as %XX",
+        ) from None
 
 
 def reach(variables: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -288,6 +289,27 @@ def test_a_server_that_goes_away_is_told_of_at_once(postgres_server, postgres, s
         assert time.monotonic() - begun < 30
         assert "\n" not in str(raised.value)
         other.execute(f"CREATE DATABASE {name}")
+
+
+def test_a_connection_that_breaks_while_tables_wait_to_be_made_is_told_of(postgres, shared):
+    import psycopg
+
+    store, _ = shared()
+    asking = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE %s"
+    with psycopg.connect(postgres, autocommit=True) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SELECT pg_advisory_lock(1918986093, 2)")
+        put = pool.submit(store.put, [make_record("redis", "redis caches")])
+        while not (
+            found := other.execute(asking, ("SELECT pg_try_advisory_lock(1918986093, 2)%",)).fetchall()
+        ):
+            assert not put.done()
+            time.sleep(0.02)
+        for row in found:
+            other.execute("SELECT pg_terminate_backend(%s)", row)
+        with pytest.raises(BackendError, match=r"the storage at .* failed"):
+            put.result(timeout=60)
+    store.put([make_record("redis", "redis caches")])
+    assert len(store.memory_ids()) == 1
 
 
 def another(server):

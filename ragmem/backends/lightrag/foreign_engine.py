@@ -20,7 +20,8 @@ _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
 _DRIVERS = frozenset(
-    "asyncpg grpc httpcore httpx neo4j opensearchpy pymilvus pymongo qdrant_client redis tenacity".split()
+    "asyncpg grpc httpcore httpx neo4j opensearchpy psycopg pymilvus pymongo qdrant_client redis"
+    " tenacity".split()
 )
 """Packages whose exceptions tell of a server and not of a bug."""
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ragmem.backends.lightrag import schema, segments, sidecar
+from ragmem.backends.lightrag import schema, segments, sidecar, upkeep
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import StorageError
@@ -380,6 +380,17 @@ def test_files_that_another_process_replaces_while_they_are_searched_do_no_harm(
     # Not even where all of them are gone.
     shutil.rmtree(folder.parent)
     assert nearest(index, VECTORS[5]) == "5"
+
+
+def test_files_that_are_just_being_written_anew_are_not_swept_away(database, folder):
+    def fetch(last, limit):
+        assert VectorIndex(database).compact(dry_run=False) == 0
+        assert VectorIndex(database).check() == []
+        return upkeep.fetch(database, upkeep.Group("chunks", MODEL, DIMENSIONS), last, limit)
+
+    assert sidecar.Sidecar(folder, DIMENSIONS).rebuild(fetch) == COUNT
+    assert VectorIndex(database).check() == []
+    assert nearest(VectorIndex(database), VECTORS[9]) == "9"
 
 
 def test_rows_that_are_mapped_are_never_cut_off(database, folder):

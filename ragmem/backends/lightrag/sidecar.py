@@ -183,8 +183,11 @@ class Sidecar:
         with self._lock():
             return self._replace(fetch)
 
+    def _unfinished(self) -> list[Path]:
+        return [self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED]
+
     def _replace(self, fetch: FetchRows) -> int:
-        new, old = (self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED)
+        new, old = self._unfinished()
         for folder in (new, old):
             shutil.rmtree(folder, ignore_errors=True)
         fresh = Sidecar(new, self.dimensions)
@@ -204,6 +207,12 @@ class Sidecar:
         """Delete the files; whoever has them mapped keeps them until they look again."""
         with contextlib.suppress(OSError), self._lock():
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove_unfinished(self) -> None:
+        """Delete what a killed process left of new or former files; not what one is just writing."""
+        with contextlib.suppress(OSError), self._lock(wait=False):
+            for folder in self._unfinished():
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _append(self, count: int, last: int, fetch: FetchRows) -> int:
         """Append the rows after `last` behind the first `count` rows; return how many."""

@@ -81,9 +81,11 @@ def compact(database: SQLiteDatabase, *, dry_run: bool) -> int:
     folders = _folders(database)
     if not folders or (database.read_only and not dry_run):
         return 0
-    removed = 0
+    removed = _remove_unfinished([path for path in folders if path.suffix in UNFINISHED], dry_run=dry_run)
     current = {group.sidecar(database).folder: group for group in groups(database)}
     for path in folders:
+        if path.suffix in UNFINISHED:
+            continue
         group = current.get(path)
         if group is None:
             removed += _records_in(path)
@@ -102,6 +104,15 @@ def compact(database: SQLiteDatabase, *, dry_run: bool) -> int:
                 continue
         removed += dead
     return removed
+
+
+def _remove_unfinished(folders: Sequence[Path], *, dry_run: bool) -> int:
+    """Remove what killed processes left of new or former files; return how many rows."""
+    rows = {path: _records_in(path) for path in folders}
+    if not dry_run:
+        for path in folders:
+            Sidecar(path.with_suffix(""), 1).remove_unfinished()
+    return sum(count for path, count in rows.items() if dry_run or not path.exists())
 
 
 def _seqs(database: SQLiteDatabase, group: Group) -> NDArray[np.int64]:
@@ -212,7 +223,9 @@ def rebuild(database: SQLiteDatabase) -> int:
         if folder.exists() and not folder.is_dir():
             folder.unlink()
         for path in _folders(database):
-            if path not in wanted:
+            if path.suffix in UNFINISHED:
+                Sidecar(path.with_suffix(""), 1).remove_unfinished()
+            elif path not in wanted:
                 shutil.rmtree(path)
         return sum(
             group.sidecar(database).rebuild(partial(fetch, database, group)) for group in wanted.values()

@@ -75,6 +75,8 @@ def write_salvaged(found: Salvage, catalog: Catalog) -> None:
     """Put the rows of the other tables into a new, empty catalog; the memories are the caller's to accept."""
     with catalog.database.write() as connection:
         for table, (names, rows) in found.rows.items():
+            if not rows:
+                continue
             connection.executemany(
                 f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
                 " ON CONFLICT DO NOTHING",

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -315,7 +315,9 @@ class Ragmem:
         """Check everything that can go wrong; `read_only` writes nothing, not even a canary."""
         from ragmem.services.doctor import examine
 
-        return examine(self._patient(deep=deep, read_only=read_only))
+        database = self.catalog.database
+        with database.reading_only() if read_only and isinstance(database, SQLiteDatabase) else nullcontext():
+            return examine(self._patient(deep=deep, read_only=read_only))
 
     def repair(self, steps: "Iterable[Step]") -> "Iterator[Step]":
         """Carry out what `ragmem.services.doctor_repair.plan` found; yield each step with its outcome."""

@@ -42,6 +42,7 @@ class SQLiteDatabase:
         self.path = home / DATABASE_NAME
         self.busy_timeout = busy_timeout
         self.read_only = False
+        self._only_read = False
         self._log = log_of(self.path)
         self._log_limit = LOG_LIMIT
         self._local = threading.local()
@@ -85,7 +86,9 @@ class SQLiteDatabase:
                 return held
             self._drop(held)
         try:
-            opened = open_file(self.path, busy_timeout=self.busy_timeout, turn=self._turn)
+            opened = open_file(
+                self.path, busy_timeout=self.busy_timeout, turn=self._turn, only_read=self._only_read
+            )
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
         except OSError as error:
@@ -105,6 +108,17 @@ class SQLiteDatabase:
         with self._guard, suppress(ValueError):  # another thread may have closed all
             self._all.remove(held.connection)
         held.connection.close()
+
+    @contextmanager
+    def reading_only(self) -> Iterator[None]:
+        """Let nothing be written until the block ends, as in a home that cannot be; for one thread alone."""
+        self.close()
+        self._only_read = True
+        try:
+            yield
+        finally:
+            self.close()
+            self._only_read = False
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:

@@ -52,10 +52,16 @@ def _identity(path: Path, *, immutable: bool = False) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, log_of(path).exists()
 
 
-def open_file(path: Path, *, busy_timeout: float, turn: Callable[[], AbstractContextManager[None]]) -> Opened:
+def open_file(
+    path: Path,
+    *,
+    busy_timeout: float,
+    turn: Callable[[], AbstractContextManager[None]],
+    only_read: bool = False,
+) -> Opened:
     """Open a database, made private and empty where there is none, and only to read where it is read-only.
 
-    `turn` is held while a new file is switched to WAL. Raises sqlite3.Error, OSError or StorageError.
+    `only_read` says that nothing is to be written even where it could be. `turn` is held while a new file is switched to WAL. Raises sqlite3.Error, OSError or StorageError.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -63,7 +69,9 @@ def open_file(path: Path, *, busy_timeout: float, turn: Callable[[], AbstractCon
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     while True:
         identity = _identity(path)
-        if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        if only_read:
+            opened = _open_to_read(path, identity, "it was opened to be read")
+        elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
             opened = _open_to_write(path, identity, busy_timeout, turn)
         else:
             opened = _open_to_read(path, identity, "the home is read-only")

@@ -34,8 +34,8 @@ class Damage:
         return "; ".join(part for part in (self.record, lacking) if part)
 
 
-def damage(database: Database, schema: Schema) -> Damage:
-    """Compare a SQLite database that has the schema with what the schema's steps make.
+def damage(database: Database, schema: Schema, *, version: int = 0) -> Damage:
+    """Compare a SQLite database with what the schema's steps make, up to a version (0: the database's own).
 
     Raises StoreDamagedError where the file is another program's, or its schema newer or another build's.
     """
@@ -44,7 +44,8 @@ def damage(database: Database, schema: Schema) -> Damage:
         here = _objects(connection)
     if found.version == 0 and not found.recorded:
         return Damage()
-    expected = _expected(schema)
+    reached = max(found.version, *found.recorded, 0)
+    expected = _expected(schema, version or reached)
     missing: list[tuple[str, str]] = []
     for name, wanted in expected.items():
         present = here.get(name)
@@ -60,7 +61,7 @@ def damage(database: Database, schema: Schema) -> Damage:
     stale = {
         version for version, checksum in found.recorded.items() if checksum != schema.checksums.get(version)
     }
-    if max(found.version, *found.recorded, 0) > schema.version or stale:
+    if reached > schema.version or stale:
         raise StoreDamagedError(
             f'the database "{database.place}" was not written by this build of ragmem',
             hint="use the ragmem that made it, or update: pip install --upgrade ragmem",
@@ -78,7 +79,7 @@ def complete(database: Database, schema: Schema) -> list[str]:
     Raises StoreDamagedError where no statement makes what is missing.
     """
     with database.write() as connection:
-        lacking = damage(database, schema)
+        lacking = damage(database, schema, version=schema.version)
         lost = [what for what, statement in lacking.missing if not statement]
         if lost:
             raise StoreDamagedError(
@@ -98,10 +99,11 @@ def complete(database: Database, schema: Schema) -> list[str]:
     return [what for what, _ in lacking.missing]
 
 
-def _expected(schema: Schema) -> dict[str, Object]:
+def _expected(schema: Schema, version: int) -> dict[str, Object]:
     with closing(sqlite3.connect(":memory:")) as connection:
         for step in schema.migrations:
-            step.run(connection)
+            if step.version <= version:
+                step.run(connection)
         return _objects(connection)
 
 

@@ -411,6 +411,16 @@ def test_memories_on_a_spoilt_page_are_named(home):
     assert home.failed("--deep") == []
 
 
+def test_what_can_be_read_is_saved_where_a_table_is_gone_too(home):
+    home.sql("UPDATE memories SET summary = 'a text that occurs here only' WHERE n = 5", "DROP TABLE log")
+    home.spoil_page(home.page_with(b"a text that occurs here only"))
+    assert home.doctor()[0] == 6
+    code, document = home.doctor("--repair", "--yes")
+    assert code == 0
+    assert "an unknown part is lost of: log" in document["repairs"][0]["outcome"]
+    assert home.failed("--deep") == []
+
+
 def test_a_memory_that_makes_no_sense_is_named_and_the_others_are_saved(home):
     [(identifier,)] = home.ask("SELECT id FROM memories WHERE n = 3")
     home.sql("UPDATE memories SET kind = 'nonsense' WHERE n = 3")
@@ -539,6 +549,22 @@ def test_reading_only_writes_nothing(home):
     _, document = home.doctor()
     assert "canary" in [check["name"] for check in document["checks"]]
     assert home.ask("SELECT (SELECT seq FROM sqlite_sequence), count(*) FROM log") != before
+
+
+@pytest.mark.parametrize("options", [("--read-only",), ("--repair", "--dry-run")])
+def test_reading_only_leaves_an_older_home_as_it_is(monkeypatch, capfdbinary, options):
+    home = Home(Path(os.environ["RAGMEM_HOME"]), capfdbinary)
+    home.data.mkdir(parents=True, mode=0o700)
+    home.root.chmod(0o700)
+    home.database.write_bytes(gzip.decompress(FIXTURE.read_bytes()))
+    home.database.chmod(0o600)
+    monkeypatch.setenv("RAGMEM_MODELS_BACKEND", "fake")
+    before = home.database.read_bytes()
+    assert home.failed(*options) == []
+    assert home.database.read_bytes() == before
+    assert [path.name for path in home.data.iterdir()] == ["memory.db"]
+    assert home.failed() == []
+    assert backups.backups(home.database)
 
 
 def test_the_canary_is_seen_by_nobody_and_leaves_nothing(home):

@@ -61,7 +61,8 @@ def open_file(
 ) -> Opened:
     """Open a database, made private and empty where there is none, and only to read where it is read-only.
 
-    `only_read` says that nothing is to be written even where it could be. `turn` is held while a new file is switched to WAL. Raises sqlite3.Error, OSError or StorageError.
+    `only_read` says that nothing is to be written even where it could be. `turn` is held while a new file is
+    switched to WAL. Raises sqlite3.Error, OSError or StorageError.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

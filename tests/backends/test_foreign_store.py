@@ -1,5 +1,7 @@
 """What the store on LightRAG's own storages promises beyond the contract: many machines, kills, isolation."""
 
+import gc
+import itertools
 import os
 import signal
 import socket
@@ -8,6 +10,7 @@ import sys
 import textwrap
 import time
 import uuid
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -468,3 +471,30 @@ def test_only_what_is_new_is_embedded(shared):
     store.put([later])
     assert sorted(seen) == ["Hub uses Two", "Two", "second text"]
     assert np.isclose(store.search("second text", limit=1)[0].score, 1, atol=0.01)
+
+
+def test_vectors_that_were_made_ahead_are_kept_no_longer_than_their_put(tmp_path):
+    made = []
+
+    class Watched(Renamed):
+        def embed(self, texts, *, role):
+            vectors = super().embed(texts, role=role)
+            made.append(weakref.ref(vectors))
+            return vectors
+
+    database = SQLiteDatabase(tmp_path / "home")
+    store = lightrag.open_store({"profile": "json"}, Watched(), database=database)
+    batches = [[make_record(f"m{n}", f"number {n}", entities=["Hub", f"Own {n}"])] for n in range(4)]
+    store.prepare(batches[0])
+    for batch, following in itertools.pairwise(batches):
+        # As a build does it: a batch is embedded before the one ahead has brought in the hub that both name.
+        store.prepare(following)
+        store.put(batch)
+    store.put(batches[-1])
+    store.prepare(batches[0])
+    store.put(batches[0])
+    gc.collect()
+    assert len(made) >= len(batches)
+    assert [one for one in made if one() is not None] == []
+    store.close()
+    database.close()

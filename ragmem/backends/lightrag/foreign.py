@@ -52,8 +52,8 @@ class ForeignStore:
         self._spaces.refuse_other_model()
         self._embed([storable(record) for record in records])
 
-    def _embed(self, records: Sequence[Record]) -> set[str]:
-        """Embed chunks, and entities and relations that have no vector yet; return the texts."""
+    def _embed(self, records: Sequence[Record]) -> None:
+        """Embed chunks, and entities and relations that have no vector yet."""
         from ragmem.backends.lightrag import foreign_writes
 
         texts: set[str] = set()
@@ -67,7 +67,6 @@ class ForeignStore:
         if missing:
             vectors = self._models.embedder.embed(missing, role="document")
             ahead.update(zip(missing, vectors, strict=True))
-        return texts
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records; what is stored just so already is left alone, what is half-written is made anew.
@@ -75,32 +74,35 @@ class ForeignStore:
         `finish` runs before the storages are written, and is committed after them. Raises BackendError when
         the embedder or a server fails; the catalog is then as it was, and the next put completes the work.
         """
+        try:
+            self._put(records, finish)
+        except BaseException:
+            self._spaces.forget_pending()
+            raise
+        finally:
+            for group in placed(map(storable, records)).values():
+                self._spaces.forget_ahead(wanted_texts(group).values())
+
+    def _put(self, records: Sequence[Record], finish: Callable[[], None] | None) -> None:
         self._registry.create()
         self._spaces.refuse_other_model()
         model = self._models.embedder.model_id
         wanted = {record.memory.id: (storable(record), fingerprint_of(record, model)) for record in records}
         changed = self._changed(wanted)
         self._spaces.open_new(placed(record for record, _ in changed))
-        texts = self._embed([record for record, _ in changed])
-        try:
-            with self._database.write() as connection:
-                if finish is not None:
-                    finish()
-                # Asked again: another process may have put the same ones meanwhile.
-                changed = self._changed(wanted)
-                if changed:
-                    self._spaces.refuse_other_model()
-                    self._registry.pin(connection, self._spaces.asked_model())
-                    self._replace(changed)
-                    self._registry.place(
-                        connection, {record.memory.id: record.memory.scope.project for record, _ in changed}
-                    )
-        except BaseException:
-            self._spaces.forget_pending()
-            raise
-        finally:
-            for text in texts:
-                self._spaces.ahead.pop(text, None)
+        self._embed([record for record, _ in changed])
+        with self._database.write() as connection:
+            if finish is not None:
+                finish()
+            # Asked again: another process may have put the same ones meanwhile.
+            changed = self._changed(wanted)
+            if changed:
+                self._spaces.refuse_other_model()
+                self._registry.pin(connection, self._spaces.asked_model())
+                self._replace(changed)
+                self._registry.place(
+                    connection, {record.memory.id: record.memory.scope.project for record, _ in changed}
+                )
 
     def _replace(self, changed: Sequence[tuple[Record, str]]) -> None:
         from ragmem.backends.lightrag import foreign_writes

@@ -53,6 +53,12 @@ class Workspaces:
         """Vectors by text, for LightRAG's storages to find."""
         return self._engine.ahead
 
+    def forget_ahead(self, texts: Iterable[str]) -> None:
+        """Drop the vectors of these texts; one that stayed would keep all of its call."""
+        if self._opened is not None:
+            for text in texts:
+                self._opened.ahead.pop(text, None)
+
     def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Run a coroutine to its end; raises BackendError where a server does not answer as it should."""
         return self._engine.run(work, *arguments, **named)

@@ -7,7 +7,8 @@ import numpy as np
 
 from ragmem.backends.lightrag import foreign_reads, names
 from ragmem.backends.lightrag.engine import Instance
-from ragmem.backends.lightrag.foreign_merge import ordered, rows
+from ragmem.backends.lightrag.foreign_merge import rows
+from ragmem.backends.lightrag.walk import ordered
 from ragmem.catalog.batches import batches
 
 SHORTEST = 1e-3

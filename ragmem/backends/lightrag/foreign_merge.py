@@ -12,14 +12,10 @@ from ragmem.backends.lightrag import names
 from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.records import Edges, Nodes
 from ragmem.backends.lightrag.sources import WINDOW
+from ragmem.backends.lightrag.walk import ordered
 
 _Fields = dict[str, Any]
 _Pair = tuple[str, str]
-
-
-def ordered(one: str, other: str) -> _Pair:
-    """Return the ends of a relation in the order in which storages keep them."""
-    return (one, other) if one <= other else (other, one)
 
 
 async def rows(storage: Any, keys: Iterable[str]) -> dict[str, _Fields]:

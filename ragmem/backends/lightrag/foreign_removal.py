@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from ragmem.backends.lightrag import names, remains
 from ragmem.backends.lightrag.documents import UNFINISHED
 from ragmem.backends.lightrag.engine import Instance
-from ragmem.backends.lightrag.foreign_merge import ordered, rows
+from ragmem.backends.lightrag.foreign_merge import rows
 from ragmem.backends.lightrag.records import Found, read_extraction
 from ragmem.backends.lightrag.sources import MAX_SOURCES
+from ragmem.backends.lightrag.walk import ordered
 
 _Fields = dict[str, Any]
 _Pair = tuple[str, str]

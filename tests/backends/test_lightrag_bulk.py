@@ -6,9 +6,7 @@ import random
 
 import pytest
 
-from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import engine, merging, records, registration
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 LEFT_TO_THE_BASE = {
@@ -23,21 +21,6 @@ LEFT_TO_THE_BASE = {
     "list_source_conflicts_page": {"DOC_STATUS"},
     "repair_source_conflict": {"DOC_STATUS"},
 }
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = SQLiteDatabase(tmp_path / "home")
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def store(database):
-    store = lightrag.open_store({}, fake.open_models({}), database=database)
-    store._create()
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import StoreContract
 
 DAMAGES = {
@@ -45,13 +44,6 @@ DEEP_DAMAGES = {
     "UPDATE store_vectors SET scale = scale * 2 WHERE namespace = 'chunks'": "vectors cannot be of the model",
     "UPDATE store_nodes SET data = json_set(data, '$.source_id', 'gone')": "name chunks that do not exist",
 }
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = SQLiteDatabase(tmp_path / "home")
-    yield database
-    database.close()
 
 
 @pytest.fixture

@@ -4,27 +4,10 @@ import random
 
 import pytest
 
-from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import engine, ingest, leading, walk
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 WORKSPACE = "graph"
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = SQLiteDatabase(tmp_path / "home")
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def store(database):
-    store = lightrag.open_store({}, fake.open_models({}), database=database)
-    store._create()
-    yield store
-    store.close()
 
 
 @pytest.fixture

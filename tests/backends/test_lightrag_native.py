@@ -8,7 +8,6 @@ import pytest
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import engine, registration, sources
 from ragmem.backends.lightrag.schema import TABLES
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 TEXTS = {
@@ -41,13 +40,6 @@ class RuleModel:
 
 class RuleModels(fake.FakeModels):
     language_model = RuleModel()
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = SQLiteDatabase(tmp_path / "home")
-    yield database
-    database.close()
 
 
 @pytest.fixture

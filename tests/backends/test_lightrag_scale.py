@@ -1,25 +1,6 @@
 """What a write costs does not grow with what is stored, and a vector's number is used once."""
 
-import pytest
-
-from ragmem.backends import fake, lightrag
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = SQLiteDatabase(tmp_path / "home")
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def store(database):
-    store = lightrag.open_store({}, fake.open_models({}), database=database)
-    store._create()
-    yield store
-    store.close()
 
 
 def record_of(number, text="speaks of the Hub"):

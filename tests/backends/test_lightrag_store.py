@@ -21,13 +21,6 @@ from ragmem.testing import make_record
 
 
 @pytest.fixture
-def database(tmp_path):
-    database = SQLiteDatabase(tmp_path / "home")
-    yield database
-    database.close()
-
-
-@pytest.fixture
 def store(database):
     store = lightrag.open_store({}, fake.open_models({}), database=database)
     yield store

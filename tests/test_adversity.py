@@ -181,21 +181,20 @@ def test_a_question_does_not_wait_while_a_writer_holds_its_transaction_open(plac
         assert reader.query("pin Postgres").matches
         with holding(place, place.note("Redis")) as holder:
             waits = []
-            held_since = time.monotonic()
-            while time.monotonic() - held_since < 2:
+            for _ in range(20):
                 began = time.perf_counter()
                 matches = reader.query("why did we pin it").matches
                 waits.append(time.perf_counter() - began)
                 assert [match.memory.title for match in matches] == ["Postgres"]
-                time.sleep(0.05)
             assert holder.poll() is None
             finish(holder)
         assert {match.memory.title for match in reader.query("why did we pin it").matches} == {
             "Postgres",
             "Redis",
         }
-    assert statistics.median(waits) < 0.1, waits
-    assert max(waits) < 1, waits
+    # Some milliseconds as a rule; one that waited would have given up after many seconds.
+    assert statistics.median(waits) < 1, waits
+    assert max(waits) < 10, waits
 
 
 def test_what_dead_processes_leave_behind_does_not_matter(place: Place):

@@ -140,7 +140,7 @@ def test_a_reader_never_waits_for_a_writer(database):
     writer.join(20)
     assert value(database) == 8
     # A millisecond as a rule; a writer that it waited for would have kept it for 20 seconds.
-    assert took < 1
+    assert took < 10
 
 
 def test_a_writer_that_waits_too_long_gives_up(database):
@@ -195,7 +195,8 @@ def test_the_log_stays_short_while_readers_take_turns(blobs):
     assert longest <= 2**20 + 2**18
 
 
-def test_a_reader_that_stays_does_not_hold_up_every_writer(blobs):
+def test_a_reader_that_stays_does_not_hold_up_every_writer(blobs, monkeypatch):
+    monkeypatch.setattr("ragmem.catalog.sqlite.LOG_PATIENCE", 0.01)
     inside, done = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -207,15 +208,16 @@ def test_a_reader_that_stays_does_not_hold_up_every_writer(blobs):
     reader = threading.Thread(target=stay, daemon=True)
     reader.start()
     assert inside.wait(20)
-    began = time.monotonic()
+    statements: list[str] = []
+    blobs.connection().set_trace_callback(statements.append)
     for _ in range(40):
         write_blob(blobs)
-    took = time.monotonic() - began
+    blobs.connection().set_trace_callback(None)
     long = log_of(blobs)
     done.set()
     reader.join(20)
-    # Each 512 KB one writer waits 0.3 s: 5 of the 40, where all together would take 10 s.
-    assert took < 6
+    # Each 512 KB one writer waits: 5 of the 40.
+    assert 0 < sum("wal_checkpoint" in statement for statement in statements) < 8
     assert long > 2 * 2**20
     for _ in range(9):
         write_blob(blobs)

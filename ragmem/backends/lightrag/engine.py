@@ -5,7 +5,7 @@ import atexit
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,9 @@ from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
 from ragmem.backends.lightrag.tokens import PieceTokenizer
 from ragmem.errors import BackendError
 from ragmem.ports import Models
+
+FAREWELL = 5.0
+"""Seconds that an interrupted coroutine has to end; a driver waits longer for a server that is frozen."""
 
 _UNBOUNDED = 100_000_000
 
@@ -45,8 +48,7 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         finally:
             if not task.done():
                 # Interrupted from the keyboard: left alone, it would go on writing beside whatever runs next.
-                task.cancel()
-                _loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+                _loop.run_until_complete(_end([task]))
 
 
 def newest(prompt: str) -> str:
@@ -315,7 +317,14 @@ def _shut_down(loop: asyncio.AbstractEventLoop) -> None:
 
 async def _cancel_workers() -> None:
     """End the tasks that LightRAG's queues left behind; its other instances start theirs again."""
-    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    await _end([task for task in asyncio.all_tasks() if task is not asyncio.current_task()])
+
+
+async def _end(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    if tasks:
+        ended, _ = await asyncio.wait(tasks, timeout=FAREWELL)
+        for task in ended:
+            if not task.cancelled():
+                task.exception()  # looked at, so that asyncio does not tell of it on its own

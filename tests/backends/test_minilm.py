@@ -76,9 +76,10 @@ class TestBundledModelsOnOnnx(ModelsContract):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_vectors_are_those_of_the_original_model(engine, open_embedder):
-    vectors = open_embedder(engine).embed(SENTENCES, role="document")
-    cosines = (vectors * REFERENCE).sum(axis=1)
-    assert cosines.min() >= LEAST_COSINE[engine], SENTENCES[cosines.argmin()]
+    some = slice(None, None, 4 if engine == "mlx" else 1)
+    vectors = open_embedder(engine).embed(SENTENCES[some], role="document")
+    cosines = (vectors * REFERENCE[some]).sum(axis=1)
+    assert cosines.min() >= LEAST_COSINE[engine], SENTENCES[some][cosines.argmin()]
     assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-5
 
 

@@ -39,9 +39,10 @@ class Salvage:
 
 
 def read_damaged(path: Path) -> Salvage:
-    """Return all that a damaged catalog still tells; raises StoreDamagedError where it is nothing at all.
+    """Return all that a damaged catalog still tells; raises StoreDamagedError where it is no memory at all.
 
-    A memory counts as lost where its row cannot be read or its text is not what its hash says.
+    A memory counts as lost where its row cannot be read or its text is not what its hash says. Where any is,
+    the files that were seen are left out, so that a seed reads them again.
     """
     found = Salvage()
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -68,6 +69,14 @@ def read_damaged(path: Path) -> Salvage:
     found.lost = sorted(known - read)
     if not whole and not found.lost:
         found.incomplete.insert(0, "memories")
+    if not whole or found.lost:
+        if not found.memories:
+            raise StoreDamagedError(
+                f'no memory can be read from "{path}"',
+                hint="restore a backup: ragmem restore BACKUP; or move the file away and seed again",
+            )
+        # A file that counts as seen would not be read again, and what came from it stay lost.
+        found.rows.pop("files", None)
     return found
 
 

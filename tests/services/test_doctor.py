@@ -411,6 +411,35 @@ def test_memories_on_a_spoilt_page_are_named(home):
     assert home.failed("--deep") == []
 
 
+def test_a_seed_brings_back_what_a_spoilt_page_took(home, monkeypatch, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "queue.md").write_text(f"# Queue\n\n{NOTE}\n")
+    home.root.joinpath("config").mkdir(mode=0o700, exist_ok=True)
+    (home.root / "config" / "sources.toml").write_text(
+        f'[sources.notes]\nglob = "{notes}/*.md"\nkind = "auto"\n'
+    )
+    assert run(["seed", "-q", "-s", "notes"]) == 0
+    [(identifier,)] = home.ask("SELECT id FROM memories WHERE source = 'notes'")
+    home.spoil_page(home.page_with(b"the error was a stale lock"))
+    assert home.doctor()[0] == 6
+    assert home.doctor("--repair", "--yes")[0] == 0
+    assert home.ask(f"SELECT count(*) FROM memories WHERE id = '{identifier}'") == [(0,)]
+    assert run(["seed", "-q", "-s", "notes"]) == 0
+    assert home.ask(f"SELECT count(*) FROM memories WHERE id = '{identifier}'") == [(1,)]
+
+
+def test_where_no_memory_can_be_saved_the_file_is_left_to_a_backup(home):
+    home.sql(
+        "UPDATE memories SET content_hash = 'x'", "UPDATE memories SET summary = 'here only' WHERE n = 5"
+    )
+    home.spoil_page(home.page_with(b"here only"))
+    before = home.database.read_bytes()
+    assert home.doctor()[0] == 6
+    assert run(["doctor", "--repair", "--yes"]) == 6
+    assert home.database.read_bytes() == before
+
+
 def test_what_can_be_read_is_saved_where_a_table_is_gone_too(home):
     home.sql("UPDATE memories SET summary = 'a text that occurs here only' WHERE n = 5", "DROP TABLE log")
     home.spoil_page(home.page_with(b"a text that occurs here only"))

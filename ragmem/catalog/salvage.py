@@ -111,10 +111,12 @@ def _ids(connection: sqlite3.Connection) -> set[str]:
     return found
 
 
-def _until_error(connection: sqlite3.Connection, query: str) -> tuple[list[tuple[Any, ...]], bool]:
+def _until_error(
+    connection: sqlite3.Connection, query: str, *values: int
+) -> tuple[list[tuple[Any, ...]], bool]:
     rows: list[tuple[Any, ...]] = []
     try:
-        for row in connection.execute(query):
+        for row in connection.execute(query, values):
             rows.append(row)  # noqa: PERF402 - what came before the error is kept
     except sqlite3.Error:
         return rows, False
@@ -133,8 +135,10 @@ def _by_number(connection: sqlite3.Connection, table: str, columns: str) -> Iter
     # One by one from here: what lies behind a damaged page is found by its number.
     highest, _ = _until_error(connection, f"SELECT max(rowid) FROM {table}")
     end = int(highest[0][0]) if highest and highest[0][0] is not None else last + HIGHEST_ROW
+    # One statement for all: there may be a million numbers to try, and preparing takes longer than looking.
+    one = f"SELECT {columns} FROM {table} WHERE rowid = ?"
     for number in range(last + 1, end + 1):
-        rows, complete = _until_error(connection, f"SELECT {columns} FROM {table} WHERE rowid = {number}")
+        rows, complete = _until_error(connection, one, number)
         if rows or not complete:
             yield rows[0] if complete else None
 

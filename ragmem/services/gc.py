@@ -15,7 +15,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State, Tier, digest
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
-from ragmem.services.index import index_pending
+from ragmem.services.index import forget, index_pending
 from ragmem.services.judge import chunks_of
 
 LARGE_SHARE = 0.5
@@ -195,9 +195,8 @@ def trash(
         # A file that comes back must be read again; a duplicate's file stays known, or it would return.
         catalog.files.forget(forgotten)
         catalog.log.write("gc", {"run": run, "removed": len(memories)}, now=now)
-        catalog.memories.remove(ids)
 
-    store.delete(ids, finish=keep)
+    forget(catalog, store, ids, finish=keep)
     return run
 
 

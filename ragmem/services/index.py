@@ -49,12 +49,15 @@ def index_pending(catalog: Catalog, store: Store, *, advance: Callable[[int], No
 def forget(
     catalog: Catalog, store: Store, ids: Iterable[str], *, finish: Callable[[], None] | None = None
 ) -> None:
-    """Remove memories from the store and the catalog, all or nothing."""
+    """Remove memories from the store and the catalog, all or nothing.
+
+    `finish` runs inside the transaction, while the catalog still has them.
+    """
     wanted = list(ids)
 
     def done() -> None:
-        catalog.memories.remove(wanted)
         if finish is not None:
             finish()
+        catalog.memories.remove(wanted)
 
     store.delete(wanted, finish=done)

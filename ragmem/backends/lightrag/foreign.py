@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ragmem.backends.lightrag.asking import askable
 from ragmem.backends.lightrag.documents import PROCESSED
 from ragmem.backends.lightrag.foreign_profile import Profile
 from ragmem.backends.lightrag.foreign_records import placed, storable, wanted_texts
@@ -13,11 +14,7 @@ from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.catalog.database import Database
 from ragmem.catalog.invariants import sentence
 from ragmem.domain.model import Entity, Hit, Record, Relation
-from ragmem.errors import UsageError
 from ragmem.ports import Mode, Models
-
-SHORTEST_QUERY = 3
-"""Characters that LightRAG's own retrieval needs at least."""
 
 
 class ForeignStore:
@@ -238,12 +235,7 @@ class ForeignStore:
         self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
-        query = query.strip()
-        if len(query) < SHORTEST_QUERY:
-            raise UsageError(
-                f'the query "{query}" is too short for the mode {mode}',
-                hint=f"use at least {SHORTEST_QUERY} characters, or leave out the mode",
-            )
+        query = askable(query, mode)
         self._spaces.refuse_other_model()
         from ragmem.backends.lightrag import ingest
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragmem.backends.lightrag import deletion, home, invariants, names, reads, reuse, schema, sweeping
+from ragmem.backends.lightrag.asking import askable
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog import structure
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Entity, Hit, Record, Relation
-from ragmem.errors import UsageError
 from ragmem.ports import Mode, Models
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from ragmem.backends.lightrag.engine import Engine
     from ragmem.backends.lightrag.home import VectorKey
-
-SHORTEST_QUERY = 3
-"""Characters that LightRAG's own retrieval needs at least."""
 
 
 class LightRAGStore:
@@ -189,12 +186,7 @@ class LightRAGStore:
         self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
-        query = query.strip()
-        if len(query) < SHORTEST_QUERY:
-            raise UsageError(
-                f'the query "{query}" is too short for the mode {mode}',
-                hint=f"use at least {SHORTEST_QUERY} characters, or leave out the mode",
-            )
+        query = askable(query, mode)
         from ragmem.backends.lightrag import ingest
 
         self._create()

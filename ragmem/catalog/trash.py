@@ -1,4 +1,4 @@
-"""The trash: memories that gc removed, whole, until they expire."""
+"""The trash: memories that gc or a person removed, whole, until they expire."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ragmem import backends
+from ragmem.backends.composed import ComposedModels
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
@@ -105,12 +106,7 @@ class Ragmem:
         """The configured models; raises BackendError when there is no such backend."""
         with self._opening:
             if self._models is None:
-                options = {
-                    "engine": self.settings.models.engine,
-                    "threads": self.settings.models.threads or None,
-                    **self.settings.models.options,
-                }
-                self._models = backends.open_models(self.settings.models.backend, options)
+                self._models = ComposedModels(self.settings.models, self.settings.language_model)
             return self._models
 
     @property

@@ -2,9 +2,15 @@
 
 A backend is a module with `open_models(options) -> Models` and/or `open_store(options, models) -> Store`,
 named by an entry point in the group `ragmem.backends`. ragmem's own backends come in by the same door.
+
+The options of models are the keys of [models] or [language_model] in config.toml, those of their table
+`options` beside them, and two more: `language_model` is the name of the language model (`model` is that of
+the embedding model; of the two, the one that is not wanted is left out), and `meter` is a Meter that every
+request to a provider is reported to (left out: nobody counts).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ragmem.domain.model import Entity, Hit, Record, Relation
@@ -15,6 +21,39 @@ if TYPE_CHECKING:
 
 Role = Literal["document", "query"]
 Mode = Literal["local", "global", "hybrid", "naive", "mix"]
+Purpose = Literal["query", "document", "extraction", "answer", "test"]
+"""What a model is asked for: a question's vector, a text's, entities, an answer to a person, a trial.
+
+"document" and "extraction" are background work, which a daily cap stops.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a provider, as it is counted: also one that failed, then `error` says how in a word.
+
+    Tokens are those that the provider reports, else an estimate; `seconds` is the time until it answered.
+    """
+
+    backend: str
+    model: str
+    purpose: Purpose
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Meter(Protocol):
+    """Counts requests to providers; safe to use from several threads."""
+
+    def admit(self, purpose: Purpose) -> None:
+        """Raise BackendError where a daily cap is reached and the purpose is background work."""
+        ...
+
+    def record(self, call: Call) -> None:
+        """Count a request; never fails, and waits for no other process."""
+        ...
 
 
 class Embedder(Protocol):
@@ -54,7 +93,10 @@ class LanguageModel(Protocol):
         max_tokens: int = 1024,
         json_schema: Mapping[str, Any] | None = None,
     ) -> str:
-        """Return the completion; with a schema, JSON text that satisfies it."""
+        """Return the completion; with a schema, JSON text that should satisfy it: check it nevertheless.
+
+        Safe to call from several threads. Raises BackendError where there is no answer.
+        """
         ...
 
 

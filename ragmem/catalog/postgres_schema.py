@@ -93,5 +93,37 @@ CREATE TABLE log (
 );
 """
 
-CATALOG = Schema("catalog", (Migration(1, "tables", statements_of(_TABLES)),))
+_MODELS = """
+CREATE TABLE IF NOT EXISTS usage (
+  day TEXT COLLATE "C" NOT NULL,
+  backend TEXT COLLATE "C" NOT NULL,
+  model TEXT COLLATE "C" NOT NULL,
+  purpose TEXT COLLATE "C" NOT NULL,
+  calls BIGINT NOT NULL DEFAULT 0,
+  failures BIGINT NOT NULL DEFAULT 0,
+  invalid BIGINT NOT NULL DEFAULT 0,
+  tokens_in BIGINT NOT NULL DEFAULT 0,
+  tokens_out BIGINT NOT NULL DEFAULT 0,
+  milliseconds BIGINT NOT NULL DEFAULT 0,
+  cost DOUBLE PRECISION NOT NULL DEFAULT 0,
+  PRIMARY KEY (day, backend, model, purpose)
+);
+CREATE TABLE IF NOT EXISTS usage_files (name TEXT COLLATE "C" PRIMARY KEY, absorbed_at BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS extractions (
+  text_hash TEXT COLLATE "C" NOT NULL,
+  model TEXT COLLATE "C" NOT NULL,
+  valid BIGINT NOT NULL,
+  data TEXT COLLATE "C" NOT NULL,
+  made_at BIGINT NOT NULL,
+  PRIMARY KEY (text_hash, model)
+);
+"""
+
+CATALOG = Schema(
+    "catalog",
+    (
+        Migration(1, "tables", statements_of(_TABLES)),
+        Migration(2, "models", statements_of(_MODELS), reads_without=True),
+    ),
+)
 """The catalog in PostgreSQL; the table `migrations` has its version."""

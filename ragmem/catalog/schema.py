@@ -93,6 +93,37 @@ CREATE TABLE log (
 );
 """
 
+# What the models did. Everything here but `usage` can be made again.
+_MODELS = """
+-- Requests to providers by day (UTC, 2026-11-22); cost in the currency of the configured prices.
+CREATE TABLE IF NOT EXISTS usage (
+  day TEXT NOT NULL,
+  backend TEXT NOT NULL,
+  model TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  calls INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  invalid INTEGER NOT NULL DEFAULT 0,
+  tokens_in INTEGER NOT NULL DEFAULT 0,
+  tokens_out INTEGER NOT NULL DEFAULT 0,
+  milliseconds INTEGER NOT NULL DEFAULT 0,
+  cost FLOAT NOT NULL DEFAULT 0,
+  PRIMARY KEY (day, backend, model, purpose)
+) WITHOUT ROWID;
+
+-- Files of counted requests that are in `usage` already: a kill between commit and removal counts none twice.
+CREATE TABLE IF NOT EXISTS usage_files (name TEXT PRIMARY KEY, absorbed_at INTEGER NOT NULL) WITHOUT ROWID;
+
+-- What a language model found in a text: paid for once. An invalid answer is kept as such, with the reason.
+CREATE TABLE IF NOT EXISTS extractions (
+  text_hash TEXT NOT NULL,     -- of what the model was shown
+  model TEXT NOT NULL,         -- with the version of the prompt
+  valid INTEGER NOT NULL,
+  data TEXT NOT NULL,          -- JSON
+  made_at INTEGER NOT NULL,
+  PRIMARY KEY (text_hash, model)
+) WITHOUT ROWID;
+"""
 
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
 """Tables that a home without an application id must have to be known as one."""
@@ -129,6 +160,7 @@ CATALOG = Schema(
     (
         Migration(1, "tables", statements_of(_TABLES)),
         Migration(2, "mark the file", (f"PRAGMA application_id = {APPLICATION_ID}",), reads_without=True),
+        Migration(3, "models", statements_of(_MODELS), reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

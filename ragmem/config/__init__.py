@@ -10,10 +10,15 @@ import importlib
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ragmem.config.loading import load
+    from ragmem.config.models import (
+        ExtractionSettings,
+        LanguageModelSettings,
+        ModelSettings,
+        SpendSettings,
+    )
     from ragmem.config.places import Places, expand_home, find_places, shipped
     from ragmem.config.settings import (
         ChunkingSettings,
-        ModelSettings,
         Origin,
         ProjectSettings,
         QuerySettings,
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChunkingSettings",
+    "ExtractionSettings",
+    "LanguageModelSettings",
     "ModelSettings",
     "Origin",
     "Places",
@@ -38,6 +45,7 @@ __all__ = [
     "ServeSettings",
     "Settings",
     "SourceSpec",
+    "SpendSettings",
     "StoreSettings",
     "TrashSettings",
     "WriteSettings",
@@ -55,6 +63,10 @@ _HOMES = {
     "find_places": "places",
     "shipped": "places",
     "glob_problem": "sources",
+    "ModelSettings": "models",
+    "LanguageModelSettings": "models",
+    "ExtractionSettings": "models",
+    "SpendSettings": "models",
 }
 
 

@@ -5,6 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ragmem.config.models import (
+    ExtractionSettings,
+    LanguageModelSettings,
+    ModelSettings,
+    SpendSettings,
+)
 from ragmem.config.places import Places
 from ragmem.config.values import key
 from ragmem.domain.decay import DecayPolicy
@@ -16,16 +22,6 @@ SignalRule = Literal["classic", "off"]
 PROFILES = ("sqlite", "json", "postgres", "custom")
 
 BYTES_PER_MB = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """[models]: which backend makes vectors and completes prompts."""
-
-    backend: str = key("minilm", "name of the models' backend, an entry point of ragmem.backends")
-    engine: str = key("auto", "what computes the bundled model: auto, mlx, onnx or numpy")
-    threads: int = key(0, "threads of the embedder; 0 lets it decide", low=0, high=1024)
-    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +143,10 @@ class Settings:
     """All settings of one run; `warnings` are for people, one line each."""
 
     places: Places
-    models: ModelSettings = ModelSettings()
+    models: ModelSettings = field(default_factory=ModelSettings)
+    language_model: LanguageModelSettings = field(default_factory=LanguageModelSettings)
+    extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
+    spend: SpendSettings = field(default_factory=SpendSettings)
     store: StoreSettings = StoreSettings()
     seed: SeedSettings = SeedSettings()
     chunking: ChunkingSettings = ChunkingSettings()
@@ -176,6 +175,9 @@ class Settings:
 
 SECTIONS: Mapping[str, Any] = {
     "models": ModelSettings,
+    "language_model": LanguageModelSettings,
+    "extraction": ExtractionSettings,
+    "spend": SpendSettings,
     "store": StoreSettings,
     "seed": SeedSettings,
     "chunking": ChunkingSettings,

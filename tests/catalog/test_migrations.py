@@ -31,6 +31,7 @@ HOMES = ROOT / "tests" / "data" / "homes"
 RELEASED = {
     ("catalog", 1): "6ca34148ac4c5ed0dd14b7393235841c",
     ("catalog", 2): "9a908b9f5aefd7d27de40450d100e472",
+    ("catalog", 3): "f3ba757e0998c0cde564ea031adf992f",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
 }
@@ -178,7 +179,7 @@ def test_a_step_of_another_build_is_refused(new):
 @pytest.mark.parametrize(
     "sql",
     [
-        "DELETE FROM migrations WHERE version = 2",
+        "DELETE FROM migrations WHERE version = 3",
         "DROP TABLE migrations",
         "PRAGMA user_version = 1",
     ],

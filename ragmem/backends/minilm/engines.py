@@ -90,7 +90,7 @@ def _open(name: str, folder: Path) -> Engine:
 
         return OnnxEngine(folder / "minilm.onnx")
     if name == "mlx":
-        from ragmem.backends.mlx import MlxEngine
+        from ragmem.backends.mlx.minilm import MlxEngine
 
         return MlxEngine(weights)
     raise ConfigError(f'there is no engine "{name}"', hint=f"engine is one of {', '.join(ENGINES)}")

@@ -1,23 +1,16 @@
-"""The bundled embedding model on MLX: the engine of Apple silicon and CUDA, tested on every Linux machine.
+"""The bundled embedding model on MLX.
 
-Options are those of the bundled model; `model` may name it, larger models are not read yet. On a Linux
-processor MLX works, but slower than the numpy engine: its wheel links a slow BLAS and its exp and erf are
-scalar. mx.compile is not used: on Linux it would call g++ at run time, for seconds.
+On a Linux processor MLX works, but slower than the numpy engine: its wheel links a slow BLAS and its exp
+and erf are scalar. mx.compile is not used: on Linux it would call g++ at run time, for seconds.
 """
 
-import ctypes
-import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragmem.backends.minilm import MODEL_ID, MiniLmModels
-from ragmem.backends.minilm import open_models as open_minilm
 from ragmem.backends.minilm.blas import import_numpy
 from ragmem.backends.minilm.weights import HEADS, LAYERS, NORM_EPSILON, WIDTH, Weights
-from ragmem.errors import BackendError
+from ragmem.backends.mlx import device
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,25 +40,8 @@ A minimax fit, with an error of 7.2e-5. On a processor MLX computes 20 million e
 """
 
 
-def open_models(options: Mapping[str, object]) -> MiniLmModels:
-    """Return the bundled model on MLX, without loading it.
-
-    Raise BackendError when the options name another model.
-    """
-    model = options.get("model", MODEL_ID)
-    if model not in {MODEL_ID, "all-MiniLM-L6-v2"}:
-        raise BackendError(
-            f'the mlx backend cannot load the model "{model}" yet',
-            hint=f"leave out model, or set it to {MODEL_ID}",
-        )
-    return open_minilm({**options, "engine": "mlx"})
-
-
 class MlxEngine:
-    """The forward pass on MLX's default device; safe to call from several threads.
-
-    All of it runs on one thread of its own: MLX's streams, and the arrays made on them, belong to a thread.
-    """
+    """The forward pass on MLX's default device; safe to call from several threads."""
 
     id = "mlx"
 
@@ -74,8 +50,7 @@ class MlxEngine:
         Weights(path)  # MLX's own message for a bad file says little
         self._np = import_numpy()
         self._matrices: dict[str, Any] = {}
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="mlx")
-        self._thread.submit(self._load, path).result()
+        device.run(self._load, path)
         self.batch_tokens = BATCH_TOKENS_ON_PROCESSOR if self._on_processor else BATCH_TOKENS
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
@@ -89,10 +64,10 @@ class MlxEngine:
         for row, sequence in zip(token_ids, sequences, strict=True):
             row[: len(sequence)] = sequence
         present = (np.arange(token_ids.shape[1]) < lengths[:, None]).astype(np.float32)
-        return self._thread.submit(self._forward, token_ids, present).result()  # type: ignore[no-any-return]
+        return device.run(self._forward, token_ids, present)
 
     def _load(self, path: Path) -> None:
-        self._mx = _import_mlx()
+        self._mx = device.import_mlx()
         self._weights: dict[str, Any] = self._mx.load(str(path))
         self._on_processor = self._mx.default_device() == self._mx.Device(self._mx.cpu)
 
@@ -145,19 +120,3 @@ class MlxEngine:
         for coefficient in reversed(PHI_COEFFICIENTS[:-1]):
             phi = phi * square + coefficient
         return x * (phi * clipped + 0.5)
-
-
-def _import_mlx() -> Any:
-    """Import mlx.core; raise BackendError when it is not installed."""
-    if sys.platform == "linux" and "mlx.core" not in sys.modules:
-        # MLX's wheel links the reference BLAS (2 GFLOP/s); symbols that are loaded earlier win (80 and more).
-        # Debian: libopenblas0-pthread. Best effort: without it MLX is slow, not wrong.
-        with suppress(OSError):
-            ctypes.CDLL("libopenblas.so.0", mode=ctypes.RTLD_GLOBAL)
-    try:
-        import mlx.core as mx
-    except ImportError as error:
-        raise BackendError(
-            f"mlx cannot load: {error}", hint="pip install 'ragmem[mlx]', or set engine = auto"
-        ) from error
-    return mx

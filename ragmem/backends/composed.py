@@ -1,0 +1,85 @@
+"""The models of a configuration: the embedder of one backend, the language model of another."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from ragmem import backends
+from ragmem.config import LanguageModelSettings, ModelSettings
+from ragmem.ports import Embedder, LanguageModel, Meter, Models
+
+
+class ComposedModels:
+    """The models of [models] and [language_model]; each half is opened when it is first asked for."""
+
+    def __init__(
+        self,
+        models: ModelSettings,
+        language_model: LanguageModelSettings | None = None,
+        *,
+        meter: Meter | None = None,
+    ) -> None:
+        self._models = models
+        self._language_model = language_model
+        self._meter = meter
+        self._embedding: Models | None = None
+        self._completing: Models | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of [models]; raises BackendError where it cannot be had."""
+        return self._open_embedding().embedder
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The language model of [language_model], or None where none is configured.
+
+        Raises BackendError where it cannot be had.
+        """
+        wanted = self._language_model
+        if wanted is None or not wanted.backend:
+            return None
+        with self._opening:
+            if self._completing is None:
+                self._completing = backends.open_models(
+                    wanted.backend, completion_options(wanted, meter=self._meter)
+                )
+            return self._completing.language_model
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the embedding model's files, one line each."""
+        return self._open_embedding().check()
+
+    def close(self) -> None:
+        """Free both; closing twice is fine."""
+        for half in (self._embedding, self._completing):
+            if half is not None:
+                half.close()
+        self._embedding = self._completing = None
+
+    def _open_embedding(self) -> Models:
+        with self._opening:
+            if self._embedding is None:
+                self._embedding = backends.open_models(
+                    self._models.backend, embedding_options(self._models, meter=self._meter)
+                )
+            return self._embedding
+
+
+def embedding_options(settings: ModelSettings, *, meter: Meter | None = None) -> dict[str, Any]:
+    """Return the options that a backend's `open_models` gets for its embedder."""
+    return {**_given(settings), "threads": settings.threads or None, **settings.options, "meter": meter}
+
+
+def completion_options(settings: LanguageModelSettings, *, meter: Meter | None = None) -> dict[str, Any]:
+    """Return the options that a backend's `open_models` gets for its language model."""
+    given = _given(settings)
+    return {**given, "language_model": given.pop("model"), **settings.options, "meter": meter}
+
+
+def _given(settings: ModelSettings | LanguageModelSettings) -> dict[str, Any]:
+    left_out = {"backend", "options"}
+    values: Mapping[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return {name: value for name, value in values.items() if name not in left_out}

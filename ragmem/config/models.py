@@ -1,0 +1,74 @@
+"""The tables of config.toml that say which models work, for what, and what they may cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.config.values import key
+
+EXTRACTIONS = ("rules", "llm", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """[models]: which backend makes vectors, with which model."""
+
+    backend: str = key("minilm", "name of the models' backend, an entry point of ragmem.backends")
+    model: str = key(
+        "", "name of the embedding model, or a folder with its files; the backend's own if left out"
+    )
+    url: str = key("", "address of the provider's server, where it is not the provider's own")
+    key_variable: str = key("", "environment variable with the key, where it is not the provider's usual one")
+    key_command: str = key("", "command that prints the key, for keys in a password manager")
+    dimensions: int = key(
+        0, "length of the vectors, for models that offer several; 0: the model's own", low=0
+    )
+    query_prefix: str = key("", "put before each question, for models that were trained with one")
+    document_prefix: str = key("", "put before each text, for models that were trained with one")
+    timeout_s: float = key(60.0, "seconds until a request is given up", low=0.1)
+    query_timeout_s: float = key(
+        5.0, "the same for the vector of a question: full text is there at once", low=0.1
+    )
+    retries: int = key(3, "how often a failed request is repeated", low=0, high=20)
+    requests_per_minute: int = key(0, "most requests in a minute; 0: no limit of ours", low=0)
+    concurrency: int = key(4, "requests at a time", low=1, high=64)
+    price: float = key(0.0, "price of a million tokens, in whatever currency", low=0)
+    engine: str = key("auto", "what computes the bundled model: auto, mlx, onnx or numpy")
+    threads: int = key(0, "threads of the embedder; 0 lets it decide", low=0, high=1024)
+    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelSettings:
+    """[language_model]: which backend completes prompts, with which model; none unless asked for."""
+
+    backend: str = key(
+        "", "name of the backend, an entry point of ragmem.backends; left out: no language model"
+    )
+    model: str = key("", "name of the language model, or a folder with its files")
+    url: str = key("", "address of the provider's server, where it is not the provider's own")
+    key_variable: str = key("", "environment variable with the key, where it is not the provider's usual one")
+    key_command: str = key("", "command that prints the key, for keys in a password manager")
+    timeout_s: float = key(120.0, "seconds until a request is given up", low=0.1)
+    retries: int = key(3, "how often a failed request is repeated", low=0, high=20)
+    requests_per_minute: int = key(0, "most requests in a minute; 0: no limit of ours", low=0)
+    concurrency: int = key(4, "requests at a time", low=1, high=64)
+    price_in: float = key(0.0, "price of a million tokens of prompts", low=0)
+    price_out: float = key(0.0, "price of a million tokens of completions", low=0)
+    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionSettings:
+    """[extraction]: who finds entities and relations."""
+
+    by: str = key("rules", "rules; llm: the language model's where it has some; both", choices=EXTRACTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class SpendSettings:
+    """[spend]: what background work may cost in a day (UTC); 0 is no limit. A question is always answered."""
+
+    daily_calls: int = key(0, "requests to providers", low=0)
+    daily_tokens: int = key(0, "tokens of prompts, texts and completions together", low=0)
+    daily_cost: float = key(0.0, "cost by the configured prices", low=0)

@@ -1,26 +1,15 @@
-"""Models and a store for tests: deterministic, fast, and bound by the same contracts as the real ones."""
+"""A store in plain tables that compares everything with everything."""
 
-import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragmem.catalog.database import Database
 from ragmem.catalog.migrations import table_exists
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError, UsageError
-from ragmem.ports import Embedder, LanguageModel, Mode, Models, Role
-
-DIMENSIONS = 384
-MODEL_ID = "fake-hash"
-
-_WORD = re.compile(r"\w+")
-_STEM = 4
-"""Leading characters that make two words related: "deploy", "deployment"."""
+from ragmem.ports import Mode, Models
 
 # {order} and {bytes} are what differs between SQLite, whose tables have a rowid anyway, and PostgreSQL.
 _SCHEMA = """
@@ -53,57 +42,6 @@ _TABLES = {
     "entities": "fake_entities",
     "relations": "fake_relations",
 }
-
-
-@lru_cache(maxsize=65536)
-def _direction(word: str) -> NDArray[np.float32]:
-    """Return a vector of 384 signs that stands for a word; those of two words are nearly orthogonal."""
-    bits = np.unpackbits(np.frombuffer(hashlib.blake2b(word.encode(), digest_size=48).digest(), np.uint8))
-    return bits.astype(np.float32) * 2 - 1
-
-
-class FakeEmbedder:
-    """Sums the directions of the words: texts that share words, or beginnings of words, are near."""
-
-    model_id = MODEL_ID
-    dimensions = DIMENSIONS
-
-    def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
-        """Return an array (len(texts), 384) of unit length rows; the role makes no difference."""
-        del role
-        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
-        for number, text in enumerate(texts):
-            for word in _WORD.findall(text.lower()) or [text]:
-                rows[number] += _direction(word) + 0.5 * _direction(f"{word[:_STEM]}~")
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        # Directions may cancel out; that text lies in the direction of nothing in particular.
-        rows[norms[:, 0] < 1e-6, 0] = 1.0
-        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        return unit
-
-
-class FakeModels:
-    """The fake embedder and no language model."""
-
-    def __init__(self) -> None:
-        self._embedder = FakeEmbedder()
-
-    @property
-    def embedder(self) -> Embedder:
-        """The fake embedder."""
-        return self._embedder
-
-    @property
-    def language_model(self) -> LanguageModel | None:
-        """None: nothing answers."""
-        return None
-
-    def check(self) -> list[str]:
-        """Return nothing: there are no files."""
-        return []
-
-    def close(self) -> None:
-        """Do nothing: nothing was loaded."""
 
 
 class FakeStore:
@@ -404,15 +342,3 @@ class FakeStore:
 
     def close(self) -> None:
         """Do nothing: the database belongs to the caller."""
-
-
-def open_models(options: Mapping[str, object]) -> FakeModels:
-    """Return the fake models; there are no options."""
-    del options
-    return FakeModels()
-
-
-def open_store(options: Mapping[str, object], models: Models, *, database: Database) -> FakeStore:
-    """Return the fake store; there are no options."""
-    del options
-    return FakeStore(models, database)

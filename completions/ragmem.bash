@@ -65,9 +65,10 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":serve") : ;;
+        ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
+        "models:list") : ;;
         *) return 1 ;;
     esac
 }
@@ -95,6 +96,8 @@ _ragmem_options() {
         "store") _ragmem_words --json -h --help ;;
         "store show") _ragmem_words --json -h --help ;;
         "store migrate") _ragmem_words --to --url --merge --dry-run --json -q --quiet -h --help ;;
+        "models") _ragmem_words --json -h --help ;;
+        "models list") _ragmem_words --json -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
 }
@@ -143,7 +146,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore store serve ;;
+        ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "inspect:0") _ragmem_words stats sources memory entity graph config log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
@@ -153,6 +156,7 @@ _ragmem_argument() {
         "backup:0") action=_ragmem_files ;;
         "restore:0") action=_ragmem_files ;;
         "store:0") _ragmem_words show migrate ;;
+        "models:0") _ragmem_words list ;;
     esac
 }
 

@@ -35,6 +35,7 @@ COMMANDS: dict[str, Entry] = {
         "ragmem.cli.restore", "Put a backup in the place of the memory; what was there is kept."
     ),
     "store": Entry("ragmem.cli.store", "Show where the memory lies, or copy it to another store."),
+    "models": Entry("ragmem.cli.models", "Show the models, choose, fetch and try them."),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
 }
 

@@ -1,0 +1,189 @@
+"""Which models lie on this machine, read from their folders: nothing is loaded, changed or fetched."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Place = Literal["ragmem", "cache"]
+Use = Literal["embedding", "language model", "unknown"]
+
+CONFIG = "config.json"
+MODELS = "models"
+"""The folder below the data folder in which `ragmem models pull` keeps what it fetched."""
+
+SEPARATOR = "--"
+"""Between the owner and the name of a model, in the name of its folder: a slash cannot stand there."""
+
+MAX_JSON_BYTES = 100_000_000
+"""Larger is no header and no configuration."""
+
+_ENCODERS = {
+    "albert",
+    "bert",
+    "camembert",
+    "distilbert",
+    "gte",
+    "modernbert",
+    "mpnet",
+    "nomic_bert",
+    "roberta",
+}
+_MARKS_OF_AN_EMBEDDER = ("modules.json", "1_Pooling/config.json", "config_sentence_transformers.json")
+_WORDS_OF_AN_EMBEDDER = ("embed", "-gte-", "bge-", "-e5-")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A folder with a model: its name on the hub, what it seems to be, how large it is.
+
+    `bits` is 0 where the weights are not quantised; `problem` says why it cannot be used, else empty.
+    """
+
+    name: str
+    place: Place
+    folder: Path
+    use: Use
+    type: str
+    bytes: int
+    parameters: int
+    bits: int
+    problem: str = ""
+
+
+def found(data: Path, environ: Mapping[str, str], *, home: Path) -> list[FoundModel]:
+    """Return the models in ragmem's own folder and in the cache of the Hugging Face hub, by name."""
+    own = [_examine(_name_of(folder.name), "ragmem", folder) for folder in _folders(data / MODELS)]
+    cached = [
+        _examine(_name_of(folder.name.removeprefix("models--")), "cache", snapshot)
+        for folder in _folders(hub_cache(environ, home=home))
+        if folder.name.startswith("models--") and (snapshot := _snapshot(folder)) is not None
+    ]
+    named = [model for model in (*own, *cached) if model is not None]
+    return sorted(named, key=lambda model: (model.name.lower(), model.place != "ragmem"))
+
+
+def folder_of(data: Path, name: str) -> Path:
+    """Return the folder that a model of the hub has in ragmem's own folder."""
+    return data / MODELS / name.replace("/", SEPARATOR)
+
+
+def hub_cache(environ: Mapping[str, str], *, home: Path) -> Path:
+    """Return the folder in which huggingface_hub keeps models on this machine."""
+    if chosen := environ.get("HF_HUB_CACHE") or environ.get("HUGGINGFACE_HUB_CACHE"):
+        return Path(chosen)
+    if chosen := environ.get("HF_HOME"):
+        return Path(chosen) / "hub"
+    cache = environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else home / ".cache") / "huggingface" / "hub"
+
+
+def _name_of(folder: str) -> str:
+    return folder.replace(SEPARATOR, "/", 1)
+
+
+def _folders(parent: Path) -> Iterator[Path]:
+    try:
+        entries = sorted(parent.iterdir())
+    except OSError:  # no such folder, or not ours to read: there is nothing in it for us
+        return
+    yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+
+
+def _snapshot(folder: Path) -> Path | None:
+    """Return the files of the branch main, else of the latest revision that was fetched."""
+    try:
+        main = folder / "snapshots" / (folder / "refs" / "main").read_text(encoding="ascii").strip()
+        if main.is_dir():
+            return main
+    except (OSError, ValueError):
+        pass
+    snapshots = list(_folders(folder / "snapshots"))
+    return max(snapshots, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def _examine(name: str, place: Place, folder: Path) -> FoundModel | None:
+    """Return what a folder holds; None for what is no model, such as a data set's or an image's."""
+    config = _read_json(folder / CONFIG)
+    weights = sorted(folder.glob("*.safetensors"))
+    if config is None and not weights and place == "cache":
+        return None
+    config = config or {}
+    quantization = config.get("quantization") or config.get("quantization_config") or {}
+    bits = quantization.get("bits", 0) if isinstance(quantization, dict) else 0
+    size, parameters = 0, 0
+    problem = "" if config else f"{CONFIG} is missing"
+    for path in weights:
+        try:
+            size += path.stat().st_size
+            parameters += _parameters(path, bits)
+        except (OSError, ValueError) as error:
+            problem = f"{path.name} cannot be read: {error}"
+    if not weights:
+        problem = problem or "it has no *.safetensors"
+    elif missing := _missing_parts(folder):
+        problem = problem or f"{missing} is missing"
+    return FoundModel(
+        name=name,
+        place=place,
+        folder=folder,
+        use=_use(name, folder, config),
+        type=str(config.get("model_type", "")),
+        bytes=size,
+        parameters=parameters,
+        bits=bits if isinstance(bits, int) else 0,
+        problem=problem,
+    )
+
+
+def _use(name: str, folder: Path, config: Mapping[str, Any]) -> Use:
+    architectures = " ".join(map(str, config.get("architectures") or []))
+    lowered = f"-{name.rpartition('/')[2].lower()}-"
+    if (
+        str(config.get("model_type", "")).replace("-", "_") in _ENCODERS
+        or any((folder / mark).is_file() for mark in _MARKS_OF_AN_EMBEDDER)
+        or any(word in lowered for word in _WORDS_OF_AN_EMBEDDER)
+    ):
+        return "embedding"
+    if "CausalLM" in architectures or "ConditionalGeneration" in architectures:
+        return "language model"
+    # What MLX's own tools write may lack the architectures; a prompt's template tells as well.
+    template = (folder / "chat_template.jinja").is_file()
+    tokens = _read_json(folder / "tokenizer_config.json") or {}
+    return "language model" if template or "chat_template" in tokens else "unknown"
+
+
+def _missing_parts(folder: Path) -> str:
+    """Return the first file that the index of the weights names and that is not there."""
+    index = _read_json(folder / "model.safetensors.index.json") or {}
+    names = index.get("weight_map")
+    parts = sorted(set(names.values())) if isinstance(names, dict) else []
+    return next((str(part) for part in parts if not (folder / str(part)).is_file()), "")
+
+
+def _parameters(path: Path, bits: int) -> int:
+    """Return how many numbers a file of weights holds, from its header alone; raises ValueError."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(MAX_JSON_BYTES, path.stat().st_size):
+            raise ValueError("it is no file of safetensors")
+        header = json.loads(file.read(length))
+    total = 0
+    for name, tensor in header.items():
+        if name == "__metadata__" or (bits and name.endswith((".scales", ".biases"))):
+            continue
+        count = math.prod(tensor["shape"])
+        total += count * 32 // bits if bits and tensor["dtype"] == "U32" else count
+    return total
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        if path.stat().st_size > MAX_JSON_BYTES:
+            return None
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):  # what cannot be read is told as missing
+        return None
+    return value if isinstance(value, dict) else None

@@ -11,6 +11,10 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from tiny_models import TinyModels
+
+# On Linux MLX would start g++ for each kernel it fuses, for seconds; read when mlx is imported.
+os.environ["MLX_DISABLE_COMPILE"] = "1"
 
 # Variables of the person or of CI that would change what a command writes, or when.
 CHANGING = {"NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED", "COLUMNS"}
@@ -45,6 +49,16 @@ def ragmem():
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory):
+    """Return folders of tiny models for MLX: `.chat`, `.chat_4bit`, `.embedding`, `.embedding_4bit`, `.bert`.
+
+    They are read-only by agreement: a test that changes files copies the folder first.
+    """
+    pytest.importorskip("mlx.core", reason="mlx is not installed: pip install 'ragmem[mlx]'")
+    return TinyModels(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture(scope="session")

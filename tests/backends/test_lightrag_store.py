@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -253,6 +254,40 @@ def test_a_known_entity_is_not_embedded_again(database):
     texts.clear()
     store.put([make_record("two", "third", entities=["Redis", "Hub", "New"])])
     assert len(texts) == 2
+    store.close()
+
+
+def test_chunks_whose_text_has_not_changed_are_not_embedded_again(database):
+    texts = []
+
+    class Counting(fake.FakeEmbedder):
+        def embed(self, given, *, role):
+            texts.extend(given)
+            return super().embed(given, role=role)
+
+    class CountingModels(fake.FakeModels):
+        embedder = Counting()
+
+    def vectors():
+        with database.read() as connection:
+            return connection.execute(
+                "SELECT id, scale, vector FROM store_vectors WHERE namespace = 'chunks' ORDER BY id"
+            ).fetchall()
+
+    store = lightrag.open_store({}, CountingModels(), database=database)
+    ruled = make_record("one", "first\n\nsecond", entities=["Redis"])
+    store.put([ruled])
+    before = vectors()
+    texts.clear()
+    store.put([make_record("one", "first\n\nsecond", entities=["Redis", "Hub"])])
+    assert len(texts) == 1
+    assert "Hub" in texts[0]
+    assert vectors() == before
+    texts.clear()
+    # The id of a chunk does not tell of its heading, which is embedded with it.
+    chunks = (ruled.chunks[0], replace(ruled.chunks[1], heading="Above"))
+    store.put([replace(ruled, chunks=chunks)])
+    assert "Above\nsecond" in texts
     store.close()
 
 

@@ -25,13 +25,13 @@ def embed(
     *,
     without: Collection[VectorKey] = (),
 ) -> "dict[VectorKey, NDArray[np.float32]]":
-    """Embed, in one call, the chunks of the records and those entities and relations that have no vector.
+    """Embed, in one call, what has no vector yet of the records' chunks, entities and relations.
 
     What is in `without` has been embedded already and is left out.
     """
     texts = {key: text for key, text in records.vector_texts(changed).items() if key not in without}
-    kept = [key for key in texts if key[1] != names.CHUNKS]
     with database.read() as connection:
+        kept = _lasting(connection, changed, texts)
         for key in _stored(connection, embedder.model_id, kept):
             del texts[key]
     if not texts:
@@ -42,12 +42,34 @@ def embed(
 def kept_vectors(
     connection: sqlite3.Connection, model: str, changed: Sequence[Record]
 ) -> "dict[VectorKey, NDArray[np.float32]]":
-    """Return the vectors of the records' entities and relations.
+    """Return the vectors of the records' entities and relations, and of chunks whose text has not changed.
 
-    Replacing a record removes what only its old self named; what the new self names again keeps its vector.
+    Replacing a record removes its chunks and what only its old self named; what the new self has again keeps
+    its vector.
     """
-    keys = [key for key in records.vector_texts(changed) if key[1] != names.CHUNKS]
+    keys = _lasting(connection, changed, records.vector_texts(changed))
     return {key: restore(scale, codes) for key, (scale, codes) in _stored(connection, model, keys).items()}
+
+
+def _lasting(
+    connection: sqlite3.Connection, changed: Sequence[Record], keys: Collection[VectorKey]
+) -> list[VectorKey]:
+    """Return the keys whose vector, where there is one, is of the text that the records have now."""
+    before: dict[tuple[str, str], str] = {}
+    for part in batches(record.memory.id for record in changed):
+        for workspace, memory, texts in connection.execute(
+            "SELECT workspace, id, json_extract(data, '$.metadata.texts') FROM store_documents"
+            f" WHERE id IN ({marks(part)})",
+            part,
+        ):
+            before[workspace, memory] = texts
+    same = {
+        (record.memory.scope.project, names.CHUNKS, chunk.id)
+        for record in changed
+        if before.get((record.memory.scope.project, record.memory.id)) == records.texts_of(record)
+        for chunk in record.chunks
+    }
+    return [key for key in keys if key[1] != names.CHUNKS or key in same]
 
 
 def _stored(

@@ -34,6 +34,11 @@ def fingerprint(record: Record, model: str) -> str:
     return digest("record", *parts)
 
 
+def texts_of(record: Record) -> str:
+    """Return a hash of what is embedded of a record's chunks: an id alone says nothing of the heading."""
+    return digest("texts", *(part for chunk in record.chunks for part in (chunk.id, chunk.searchable)))
+
+
 # A put asks for the rows of an extraction some eight times: for its fingerprint, its vectors, its merge.
 _remembered = lru_cache(maxsize=256)
 

@@ -11,7 +11,7 @@ request to a provider is reported to (left out: nobody counts).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ragmem.domain.model import Entity, Hit, Record, Relation
 
@@ -26,6 +26,9 @@ Purpose = Literal["query", "document", "extraction", "answer", "test"]
 
 "document" and "extraction" are background work, which a daily cap stops.
 """
+
+INVALID = "invalid"
+"""The `error` of a Call that reports no further request, but that the answer to one was of no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,25 @@ class LanguageModel(Protocol):
     ) -> str:
         """Return the completion; with a schema, JSON text that should satisfy it: check it nevertheless.
 
-        Safe to call from several threads. Raises BackendError where there is no answer.
+        An answer of more than max_tokens is cut there, JSON too. Safe to call from several threads. Raises
+        BackendError where there is no answer.
         """
+        ...
+
+
+@runtime_checkable
+class CompletesMany(Protocol):
+    """What a language model may offer besides: many prompts sooner than one after the other."""
+
+    def complete_many(
+        self,
+        prompts: Sequence[str],
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Return what `complete` would for each prompt, in order; BackendError where one has no answer."""
         ...
 
 

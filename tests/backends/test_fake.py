@@ -1,5 +1,7 @@
 """The fake backend keeps the contracts of the real ones."""
 
+import contextlib
+import json
 import subprocess
 import sys
 
@@ -7,7 +9,8 @@ import pytest
 
 from ragmem.backends import fake
 from ragmem.catalog.postgres import PostgresDatabase
-from ragmem.testing import ModelsContract, StoreContract
+from ragmem.errors import BackendError
+from ragmem.testing import LanguageModelContract, ModelsContract, RecordingMeter, StoreContract
 
 
 class TestFakeStore(StoreContract):
@@ -30,6 +33,58 @@ class TestFakeStoreInPostgres(StoreContract):
 class TestFakeModels(ModelsContract):
     def open_models(self):
         return fake.open_models({})
+
+
+class TestFakeLanguageModel(LanguageModelContract):
+    def open_models(self, options):
+        return fake.open_models({"language_model": "valid", **options})
+
+
+EXTRACTION = {"type": "object", "properties": {"entities": {"type": "array"}, "relationships": {}}}
+
+
+def test_without_a_name_there_is_no_language_model():
+    assert fake.open_models({}).language_model is None
+
+
+def test_an_unknown_language_model_is_refused_by_name():
+    with pytest.raises(BackendError, match='"gpt"'):
+        fake.open_models({"language_model": "gpt"})
+
+
+def test_the_valid_one_finds_the_names_of_the_text():
+    model = fake.open_models({"language_model": "valid"}).language_model
+    answer = json.loads(model.complete("Billing uses Redis, and Billing is old.", json_schema=EXTRACTION))
+    assert [one["name"] for one in answer["entities"]] == ["Billing", "Redis"]
+    assert [(one["source"], one["target"]) for one in answer["relationships"]] == [("Billing", "Redis")]
+    assert answer == json.loads(
+        model.complete("Billing uses Redis, and Billing is old.", system="Return entities as JSON.")
+    )
+
+
+def test_the_garbage_is_of_every_kind_and_the_same_each_time():
+    model = fake.open_models({"language_model": "garbage"}).language_model
+    prompts = [f"Text {number} names Redis." for number in range(200)]
+    answers = [model.complete(prompt, max_tokens=100_000, json_schema=EXTRACTION) for prompt in prompts]
+    assert answers == [
+        model.complete(prompt, max_tokens=100_000, json_schema=EXTRACTION) for prompt in prompts
+    ]
+    assert "" in answers
+    assert max(len(answer) for answer in answers) > 50_000
+    parsed = []
+    for answer in answers:
+        with contextlib.suppress(ValueError, RecursionError):
+            parsed.append(json.loads(answer))
+    assert 0 < len(parsed) < len(answers)
+    assert any(not isinstance(value, dict) for value in parsed)
+
+
+def test_the_one_that_is_down_is_counted_as_failed():
+    meter = RecordingMeter()
+    model = fake.open_models({"language_model": "down", "meter": meter}).language_model
+    with pytest.raises(BackendError, match="down"):
+        model.complete("Anything.")
+    assert [call.error for call in meter.calls] == ["down"]
 
 
 def test_the_fake_backend_imports_nothing_heavy():

@@ -63,7 +63,7 @@ class FakeLanguageModel:
         max_tokens: int = 1024,
         json_schema: Mapping[str, Any] | None = None,
     ) -> str:
-        """Return entities and relationships where they are asked for, an example of another schema, or a line.
+        """Return entities and relationships where they are asked for, else what the schema allows, or a line.
 
         They are asked for by a schema with the property `entities`, or by that word in the system prompt.
         The prompt alone is the text: its capitalised words are the entities, neighbours are related. An

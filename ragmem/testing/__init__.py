@@ -1,0 +1,25 @@
+"""The contracts that every backend must keep, for plug-in authors to run against theirs.
+
+    from ragmem.testing import StoreContract
+
+    class TestMyStore(StoreContract):
+        def open_store(self, database):
+            return my_backend.open_store({}, my_models, database=database)
+
+pytest collects the subclass; this package itself does not need pytest. StoreContract is for stores,
+ModelsContract for embedders, LanguageModelContract for language models.
+"""
+
+from ragmem.testing.language_models import LanguageModelContract, RecordingMeter
+from ragmem.testing.models import ModelsContract
+from ragmem.testing.stores import EPOCH, ROUNDING, StoreContract, make_record
+
+__all__ = [
+    "EPOCH",
+    "ROUNDING",
+    "LanguageModelContract",
+    "ModelsContract",
+    "RecordingMeter",
+    "StoreContract",
+    "make_record",
+]

@@ -1,0 +1,181 @@
+"""What a language model must do."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ragmem.errors import BackendError
+from ragmem.ports import Call, CompletesMany, LanguageModel, Models, Purpose
+
+
+class RecordingMeter:
+    """Remembers what it was told; with `refuses`, it admits nothing."""
+
+    def __init__(self, *, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self.admitted: list[Purpose] = []
+        self.calls: list[Call] = []
+
+    def admit(self, purpose: Purpose) -> None:
+        """Raise BackendError where it refuses."""
+        if self.refuses:
+            raise BackendError("the daily cap is reached", hint="wait until tomorrow")
+        self.admitted.append(purpose)
+
+    def record(self, call: Call) -> None:
+        """Remember the call."""
+        self.calls.append(call)
+
+
+class LanguageModelContract:
+    """What a language model must do; give `open_models`.
+
+    Nothing here asks for sense: a model with random weights passes.
+    """
+
+    SYSTEM = "Answer in few words."
+    PROMPTS = ("Name a colour.", "naïve café: déjà vu 東京 🙂", "What is 2 + 2?\n\nShow it.\n" * 20)
+    SCHEMA: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"colour": {"type": "string", "enum": ["red", "green"]}, "sure": {"type": "boolean"}},
+        "required": ["colour", "sure"],
+        "additionalProperties": False,
+    }
+    MAX_TOKENS = 64
+    LONGEST_TOKEN = 256
+    """Characters that one token may stand for."""
+
+    def open_models(self, options: Mapping[str, object]) -> Models:
+        """Return the models under test, with a language model.
+
+        The options, a meter or a purpose, are to be passed on together with those that choose the model.
+        """
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _opened(self, **options: object) -> Iterator[LanguageModel]:
+        models = self.open_models(options)
+        try:
+            assert models.check() == []
+            model = models.language_model
+            assert model is not None
+            yield model
+        finally:
+            models.close()
+            models.close()
+
+    def _complete(self, model: LanguageModel, prompt: str) -> str:
+        return model.complete(prompt, system=self.SYSTEM, max_tokens=self.MAX_TOKENS)
+
+    def test_an_answer_is_text(self) -> None:
+        """Whatever the prompt, with or without a system prompt."""
+        with self._opened() as model:
+            for prompt in self.PROMPTS:
+                assert isinstance(self._complete(model, prompt), str)
+            assert isinstance(model.complete(self.PROMPTS[0], max_tokens=self.MAX_TOKENS), str)
+
+    def test_the_same_prompt_gets_the_same_answer(self) -> None:
+        """Also after other prompts."""
+        with self._opened() as model:
+            before = [self._complete(model, prompt) for prompt in self.PROMPTS]
+            assert [self._complete(model, prompt) for prompt in self.PROMPTS] == before
+
+    def test_with_a_schema_the_answer_is_json_that_satisfies_it(self) -> None:
+        """The schema is small enough for any model that is held to it."""
+        with self._opened() as model:
+            for prompt in self.PROMPTS:
+                answer = json.loads(
+                    model.complete(
+                        prompt, system=self.SYSTEM, max_tokens=self.MAX_TOKENS, json_schema=self.SCHEMA
+                    )
+                )
+                assert set(answer) == {"colour", "sure"}
+                assert answer["colour"] in {"red", "green"}
+                assert isinstance(answer["sure"], bool)
+
+    def test_an_empty_prompt_gets_text_or_is_refused(self) -> None:
+        """Providers differ; a failure of another kind would stop whoever asks."""
+        with self._opened() as model, contextlib.suppress(BackendError):
+            assert isinstance(self._complete(model, ""), str)
+
+    def test_a_prompt_longer_than_any_window_gets_text_or_is_refused(self) -> None:
+        """And the next one gets its answer."""
+        with self._opened() as model:
+            with contextlib.suppress(BackendError):
+                assert isinstance(self._complete(model, "word " * 50_000), str)
+            assert isinstance(self._complete(model, self.PROMPTS[0]), str)
+
+    def test_an_answer_has_no_more_tokens_than_asked_for(self) -> None:
+        """A model that goes on for ever would be paid for ever."""
+        meter = RecordingMeter()
+        with self._opened(meter=meter) as model:
+            answer = model.complete(self.PROMPTS[0], system=self.SYSTEM, max_tokens=2)
+            assert len(answer) <= 2 * self.LONGEST_TOKEN
+            assert meter.calls[-1].tokens_out <= 2
+
+    def test_threads_may_ask_at_once(self) -> None:
+        """Each gets the answer to its own prompt."""
+        with self._opened() as model:
+            expected = {prompt: self._complete(model, prompt) for prompt in self.PROMPTS}
+            found: dict[str, str] = {}
+
+            def work(prompt: str) -> None:
+                found[prompt] = self._complete(model, prompt)
+
+            threads = [threading.Thread(target=work, args=(prompt,)) for prompt in self.PROMPTS]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert found == expected
+
+    def test_each_answer_is_counted(self) -> None:
+        """Once asked for and once recorded, with who answered, for what, how much and how long."""
+        meter = RecordingMeter()
+        with self._opened(meter=meter, purpose="answer") as model:
+            for prompt in self.PROMPTS[:2]:
+                self._complete(model, prompt)
+            assert meter.admitted == ["answer", "answer"]
+            assert len(meter.calls) == 2
+            for call in meter.calls:
+                assert call.backend
+                assert call.model == model.model_id
+                assert call.purpose == "answer"
+                assert call.tokens_in > 0
+                assert 0 <= call.tokens_out <= self.MAX_TOKENS
+                assert call.seconds >= 0
+                assert call.error == ""
+
+    def test_nothing_is_asked_beyond_the_cap(self) -> None:
+        """The error of the meter reaches the caller, and nothing was spent."""
+        meter = RecordingMeter(refuses=True)
+        with self._opened(meter=meter) as model:
+            complaint = ""
+            try:
+                self._complete(model, self.PROMPTS[0])
+            except BackendError as error:
+                complaint = str(error)
+            assert "cap" in complaint
+            assert meter.calls == []
+
+    def test_the_model_says_who_it_is(self) -> None:
+        """Before it has loaded or answered, and the same afterwards."""
+        with self._opened() as model:
+            before = model.model_id
+            self._complete(model, self.PROMPTS[0])
+            assert before == model.model_id != ""
+
+    def test_many_at_once_are_answered_as_one_by_one(self) -> None:
+        """For a model that can: in order, each counted, and no prompt is no answer."""
+        meter = RecordingMeter()
+        with self._opened(meter=meter) as model:
+            if not isinstance(model, CompletesMany):
+                return
+            singly = [self._complete(model, prompt) for prompt in self.PROMPTS]
+            meter.calls.clear()
+            many = model.complete_many(self.PROMPTS, system=self.SYSTEM, max_tokens=self.MAX_TOKENS)
+            assert many == singly
+            assert len(meter.calls) == len(self.PROMPTS)
+            assert model.complete_many([]) == []

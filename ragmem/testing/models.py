@@ -1,0 +1,99 @@
+"""What models that make vectors must do."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ragmem.ports import Embedder, Models
+
+
+class ModelsContract:
+    """What models must do; give `open_models`."""
+
+    TEXTS = (
+        "the deployment failed because the disk was full",
+        "deployment fails when a disk is full",
+        "a recipe for bread with sourdough",
+        "",
+        "x",
+        "naïve café: déjà vu 東京 🙂",
+    )
+
+    def open_models(self) -> Models:
+        """Return the models under test."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _embedder(self) -> Iterator[Embedder]:
+        models = self.open_models()
+        try:
+            yield models.embedder
+        finally:
+            models.close()
+            models.close()
+
+    def test_rows_have_unit_length(self) -> None:
+        """Whatever the text, in both roles."""
+        with self._embedder() as embedder:
+            for role in ("document", "query"):
+                rows = embedder.embed(self.TEXTS, role=role)
+                assert rows.shape == (len(self.TEXTS), embedder.dimensions)
+                assert rows.dtype == np.float32
+                assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-4)
+
+    def test_no_text_gives_no_row(self) -> None:
+        """The array still has its width."""
+        with self._embedder() as embedder:
+            assert embedder.embed([], role="document").shape == (0, embedder.dimensions)
+
+    def test_a_vector_does_not_depend_on_the_other_texts(self) -> None:
+        """A text alone, first or last in a batch: the same vector."""
+        with self._embedder() as embedder:
+            batch = embedder.embed(self.TEXTS, role="document")
+            reverse = embedder.embed(self.TEXTS[::-1], role="document")[::-1]
+            assert np.allclose(batch, reverse, atol=1e-4)
+            for text, row in zip(self.TEXTS, batch, strict=True):
+                assert np.allclose(embedder.embed([text], role="document")[0], row, atol=1e-4)
+
+    def test_related_texts_are_nearer_than_others(self) -> None:
+        """Otherwise it would be no embedder."""
+        with self._embedder() as embedder:
+            one, other, bread = embedder.embed(self.TEXTS[:3], role="document")
+            assert one @ other > one @ bread
+
+    def test_a_long_text_is_taken(self) -> None:
+        """Cut off or not, it gives one row."""
+        with self._embedder() as embedder:
+            assert embedder.embed(["word " * 20_000], role="document").shape == (1, embedder.dimensions)
+
+    def test_threads_get_the_same_vectors(self) -> None:
+        """Several threads may embed at once."""
+        with self._embedder() as embedder:
+            expected = embedder.embed(self.TEXTS, role="document")
+            found: dict[int, Any] = {}
+
+            def work(number: int) -> None:
+                found[number] = embedder.embed(self.TEXTS, role="document")
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(found) == 3
+            assert all(np.allclose(rows, expected, atol=1e-4) for rows in found.values())
+
+    def test_the_model_says_who_it_is(self) -> None:
+        """Its id keeps vectors of different models apart."""
+        with self._embedder() as embedder:
+            assert embedder.model_id
+            assert embedder.dimensions > 0
+
+    def test_models_that_answer_report_nothing(self) -> None:
+        """What is wrong with the files is said before they are used."""
+        models = self.open_models()
+        assert models.check() == []
+        models.close()

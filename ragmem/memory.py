@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ragmem.services.progress import Progress
     from ragmem.services.query import Answer, Policy, Question
     from ragmem.services.seed_report import SeedReport
+    from ragmem.services.usage import Ledger
 
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
@@ -57,6 +58,7 @@ class Ragmem:
         self.catalog = Catalog(_database_of(settings))
         self._models = models
         self._store: Store | None = None
+        self._ledger: Ledger | None = None
         self._prepared: tuple[int, ...] | None = None
         self._opening = threading.RLock()
 
@@ -99,14 +101,28 @@ class Ragmem:
         if self._models is not None:
             self._models.close()
             self._models = None
+        if self._ledger is not None:
+            self._ledger.close()
         self.catalog.close()
+
+    @property
+    def ledger(self) -> "Ledger":
+        """What counts the requests to providers; reads and writes nothing before the first."""
+        with self._opening:
+            if self._ledger is None:
+                from ragmem.services.usage import Ledger
+
+                self._ledger = Ledger(self.catalog, self.settings, now=now)
+            return self._ledger
 
     @property
     def models(self) -> Models:
         """The configured models; raises BackendError when there is no such backend."""
         with self._opening:
             if self._models is None:
-                self._models = ComposedModels(self.settings.models, self.settings.language_model)
+                self._models = ComposedModels(
+                    self.settings.models, self.settings.language_model, meter=self.ledger
+                )
             return self._models
 
     @property

@@ -12,6 +12,7 @@ from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
 from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 from ragmem.catalog.trash import Trash
+from ragmem.catalog.usage import Usage
 
 
 class Catalog:
@@ -25,6 +26,7 @@ class Catalog:
         self.projects = Projects(self.database)
         self.trash = Trash(self.database)
         self.log = Log(self.database)
+        self.usage = Usage(self.database)
 
     @classmethod
     def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

@@ -81,11 +81,11 @@ class Database(Protocol):
         """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
         ...
 
-    def write(self) -> AbstractContextManager[Connection]:
+    def write(self, *, patience: float | None = None) -> AbstractContextManager[Connection]:
         """Give the connection inside the one write transaction; a nested call joins the outer one.
 
-        Commits when the block ends, rolls back when it raises. Raises StoreBusyError after waiting too long,
-        StorageError where nothing can be written.
+        Commits when the block ends, rolls back when it raises. Raises StoreBusyError after waiting too long
+        (`patience` seconds; None: the configured ones), StorageError where nothing can be written.
         """
         ...
 

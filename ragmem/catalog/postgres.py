@@ -123,11 +123,12 @@ class PostgresDatabase:
             yield begun.connection
 
     @contextmanager
-    def write(self) -> Iterator[PostgresConnection]:
+    def write(self, *, patience: float | None = None) -> Iterator[PostgresConnection]:
         """Give the connection inside the one write transaction; a nested call joins the outer one.
 
         Commits when the block ends, rolls back when it raises; a lost connection rolls back as well. Raises
-        StoreBusyError after `busy_timeout` seconds of waiting, StorageError where nothing can be written.
+        StoreBusyError after `patience` seconds of waiting (None: `busy_timeout`), StorageError where nothing
+        can be written.
         """
         current = self._current()
         if current is not None:
@@ -135,7 +136,8 @@ class PostgresDatabase:
                 raise RuntimeError("a write inside of a read would be rolled back with it")
             yield current.connection
             return
-        milliseconds = max(1, round(self.busy_timeout * 1000))
+        waited = self.busy_timeout if patience is None else patience
+        milliseconds = max(1, round(waited * 1000))
         begin = (
             f"BEGIN; SET LOCAL lock_timeout = {milliseconds};"
             f" SELECT pg_advisory_xact_lock({WRITERS[0]}, {WRITERS[1]})"

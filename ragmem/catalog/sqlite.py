@@ -138,11 +138,11 @@ class SQLiteDatabase:
             raise translate(error, self.path) from error
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self, *, patience: float | None = None) -> Iterator[sqlite3.Connection]:
         """Give the connection inside the one write transaction; a nested call joins the outer one.
 
-        Commits when the block ends, rolls back when it raises. Raises StoreBusyError after `busy_timeout`
-        seconds of waiting, StorageError when the disk is full or the home read-only.
+        Commits when the block ends, rolls back when it raises. Raises StoreBusyError after `patience` seconds
+        of waiting (None: `busy_timeout`), StorageError when the disk is full or the home read-only.
         """
         held = self._held()
         if held is not None and _active(held.connection):
@@ -150,7 +150,7 @@ class SQLiteDatabase:
                 raise RuntimeError("a write inside of a read would be rolled back with it")
             yield held.connection
             return
-        with self._turn_on_file() as opened:
+        with self._turn_on_file(patience) as opened:
             connection = opened.connection
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -176,7 +176,7 @@ class SQLiteDatabase:
             self._shorten_log(connection)
 
     @contextmanager
-    def _turn_on_file(self) -> Iterator[Opened]:
+    def _turn_on_file(self, patience: float | None) -> Iterator[Opened]:
         """Give a connection that can write, in this writer's turn, to the file that is there then."""
         held = self._held()
         if held is not None and held.obstacle:
@@ -190,13 +190,14 @@ class SQLiteDatabase:
                     f'cannot write "{self.path}": {opened.obstacle}',
                     hint="check free space and permissions, or set RAGMEM_HOME to another folder",
                 )
-            with self._turn():
+            with self._turn(patience):
                 if opened.is_current():
                     yield opened
                     return
 
-    def _turn(self) -> AbstractContextManager[None]:
-        return turn(self.home / LOCK_NAME, timeout=self.busy_timeout)
+    def _turn(self, patience: float | None = None) -> AbstractContextManager[None]:
+        timeout = self.busy_timeout if patience is None else patience
+        return turn(self.home / LOCK_NAME, timeout=timeout)
 
     def _shorten_log(self, connection: sqlite3.Connection) -> None:
         """Begin the log anew where it has grown long; all is committed, so a failure loses nothing."""

@@ -2,20 +2,17 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from ragmem.config.hub import MODELS, SEPARATOR, hub_cache, snapshot_of, subfolders
 
 Place = Literal["ragmem", "cache"]
 Use = Literal["embedding", "language model", "unknown"]
 
 CONFIG = "config.json"
-MODELS = "models"
-"""The folder below the data folder in which `ragmem models pull` keeps what it fetched."""
-
-SEPARATOR = "--"
-"""Between the owner and the name of a model, in the name of its folder: a slash cannot stand there."""
 
 MAX_JSON_BYTES = 100_000_000
 """Larger is no header and no configuration."""
@@ -55,53 +52,18 @@ class FoundModel:
 
 def found(data: Path, environ: Mapping[str, str], *, home: Path) -> list[FoundModel]:
     """Return the models in ragmem's own folder and in the cache of the Hugging Face hub, by name."""
-    own = [_examine(_name_of(folder.name), "ragmem", folder) for folder in _folders(data / MODELS)]
+    own = [_examine(_name_of(folder.name), "ragmem", folder) for folder in subfolders(data / MODELS)]
     cached = [
         _examine(_name_of(folder.name.removeprefix("models--")), "cache", snapshot)
-        for folder in _folders(hub_cache(environ, home=home))
-        if folder.name.startswith("models--") and (snapshot := _snapshot(folder)) is not None
+        for folder in subfolders(hub_cache(environ, home=home))
+        if folder.name.startswith("models--") and (snapshot := snapshot_of(folder)) is not None
     ]
     named = [model for model in (*own, *cached) if model is not None]
     return sorted(named, key=lambda model: (model.name.lower(), model.place != "ragmem"))
 
 
-def folder_of(data: Path, name: str) -> Path:
-    """Return the folder that a model of the hub has in ragmem's own folder."""
-    return data / MODELS / name.replace("/", SEPARATOR)
-
-
-def hub_cache(environ: Mapping[str, str], *, home: Path) -> Path:
-    """Return the folder in which huggingface_hub keeps models on this machine."""
-    if chosen := environ.get("HF_HUB_CACHE") or environ.get("HUGGINGFACE_HUB_CACHE"):
-        return Path(chosen)
-    if chosen := environ.get("HF_HOME"):
-        return Path(chosen) / "hub"
-    cache = environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else home / ".cache") / "huggingface" / "hub"
-
-
 def _name_of(folder: str) -> str:
     return folder.replace(SEPARATOR, "/", 1)
-
-
-def _folders(parent: Path) -> Iterator[Path]:
-    try:
-        entries = sorted(parent.iterdir())
-    except OSError:  # no such folder, or not ours to read: there is nothing in it for us
-        return
-    yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
-
-
-def _snapshot(folder: Path) -> Path | None:
-    """Return the files of the branch main, else of the latest revision that was fetched."""
-    try:
-        main = folder / "snapshots" / (folder / "refs" / "main").read_text(encoding="ascii").strip()
-        if main.is_dir():
-            return main
-    except (OSError, ValueError):
-        pass
-    snapshots = list(_folders(folder / "snapshots"))
-    return max(snapshots, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def _examine(name: str, place: Place, folder: Path) -> FoundModel | None:

@@ -1,19 +1,35 @@
 """The one device that all MLX models of the process share, and the thread that everything on it runs on."""
 
 import ctypes
+import os
+import re
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ragmem.errors import BackendError
 
 _T = TypeVar("_T")
+_M = TypeVar("_M")
+
+MEGABYTE = 1_000_000
+
+SHARE_OF_MEMORY = 0.75
+"""Of the device's memory, for all models together, where no limit is configured: the rest is the person's."""
+
+CACHE_BYTES = 512 * MEGABYTE
+"""What MLX may keep for reuse; on Metal it would keep as much as the limit, since texts differ in length."""
+
+_FULL = re.compile(r"out of memory|insufficient memory|bad_alloc|\balloc|malloc", re.IGNORECASE)
 
 _starting = threading.Lock()
 _thread: ThreadPoolExecutor | None = None
+_loaded: "dict[Resident[Any], None]" = {}
+"""The models in memory, longest unused first; touched on the device's thread only."""
 
 
 def run(work: Callable[..., _T], *values: Any) -> _T:
@@ -43,4 +59,137 @@ def import_mlx() -> Any:
         raise BackendError(
             f"mlx cannot load: {error}", hint="pip install 'ragmem[mlx]', or set engine = auto"
         ) from error
+    if sys.platform == "linux" and on_processor(mx):
+        # It would run g++ for each fused kernel, for seconds, to gain little.
+        mx.disable_compile()
     return mx
+
+
+def on_processor(mx: Any) -> bool:
+    """Tell whether MLX computes on the processor, for want of a graphics chip that it knows."""
+    return bool(mx.default_device() == mx.Device(mx.cpu))
+
+
+def default_limit(mx: Any) -> int:
+    """Return how many bytes the models may take where nobody says it."""
+    device = mx.device_info()
+    recommended = device.get("max_recommended_working_set_size")  # Metal's own word for it
+    if recommended:
+        return int(recommended)
+    total = device.get("total_memory") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(total * SHARE_OF_MEMORY)
+
+
+class Resident(Generic[_M]):
+    """A model that is loaded when it is first used, and freed when it was not used for a while.
+
+    All that it holds is touched on the device's thread, so its methods may be called from any other.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], _M],
+        *,
+        name: str,
+        needs: Callable[[], int],
+        limit_mb: float = 0,
+        idle_s: float = 0,
+    ) -> None:
+        """Keep how to load it; `needs` says how many bytes its weights take.
+
+        `limit_mb` is the most that all models together may take (0: a share of the device's memory),
+        `idle_s` after how many seconds without use it is freed (0: never).
+        """
+        self._load, self._needs, self._name = load, needs, name
+        self._limit_mb, self._idle_s = limit_mb, idle_s
+        self._model: _M | None = None
+        self._used = 0.0
+        self._timer: threading.Timer | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it is in memory."""
+        return self._model is not None
+
+    def use(self, work: Callable[..., _T], *values: Any) -> _T:
+        """Run work(model, *values) on the device's thread and return its result.
+
+        Raise BackendError where the memory does not suffice; the model is then freed.
+        """
+        return run(lambda: self._use(work, values))
+
+    def free(self) -> None:
+        """Free it; the next use loads it again."""
+        if self._model is not None:
+            run(self._free)
+
+    def _use(self, work: Callable[..., _T], values: tuple[Any, ...]) -> _T:
+        try:
+            if self._model is None:
+                self._make_room()
+                self._model = self._load()
+            _loaded.pop(self, None)
+            _loaded[self] = None
+            return work(self._model, *values)
+        except (RuntimeError, MemoryError) as error:
+            if isinstance(error, MemoryError) or _FULL.search(str(error)):
+                self._free()
+                raise BackendError(
+                    f'the device ran out of memory with the model "{self._name}": {_first_line(error)}',
+                    hint="set a smaller batch_tokens or window in its options, or take a smaller model",
+                ) from error
+            raise
+        finally:
+            self._used = time.monotonic()
+            self._watch(self._idle_s)
+
+    def _make_room(self) -> None:
+        """Free other models, the longest unused first, until this one has room; set MLX's own limits."""
+        mx = import_mlx()
+        limit = int(self._limit_mb * MEGABYTE) or default_limit(mx)
+        needed = self._needs()
+        # MLX's own limit makes it wait or, on a processor, is not heeded: a model that is too large ends the
+        # process. So it is not even begun.
+        if needed > limit:
+            raise BackendError(
+                f'the model "{self._name}" needs {needed / MEGABYTE:,.0f} MB, '
+                f"the limit is {limit / MEGABYTE:,.0f} MB",
+                hint="take a smaller model, or raise memory_limit_mb in its options",
+            )
+        for other in list(_loaded):
+            if mx.get_active_memory() + needed <= limit:
+                break
+            other._free()  # noqa: SLF001 - of the same class
+        mx.set_memory_limit(limit)
+        mx.set_cache_limit(min(CACHE_BYTES, limit))
+
+    def _free(self) -> None:
+        _loaded.pop(self, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._model is not None:
+            self._model = None
+            import_mlx().clear_cache()
+
+    def _watch(self, seconds: float) -> None:
+        if self._idle_s and self._model is not None and self._timer is None:
+            self._timer = threading.Timer(seconds, self._look)
+            self._timer.daemon = True  # a process that ends does not wait for it
+            self._timer.start()
+
+    def _look(self) -> None:
+        with suppress(RuntimeError):  # the interpreter is ending
+            run(self._free_if_idle)
+
+    def _free_if_idle(self) -> None:
+        self._timer = None
+        rest = self._used + self._idle_s - time.monotonic()
+        if rest <= 0:
+            self._free()
+        else:
+            self._watch(rest)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -69,7 +69,7 @@ class MlxEngine:
     def _load(self, path: Path) -> None:
         self._mx = device.import_mlx()
         self._weights: dict[str, Any] = self._mx.load(str(path))
-        self._on_processor = self._mx.default_device() == self._mx.Device(self._mx.cpu)
+        self._on_processor = device.on_processor(self._mx)
 
     def _forward(self, token_ids: Any, present: Any) -> Any:
         mx, weights = self._mx, self._weights

@@ -66,9 +66,9 @@ _ragmem_files() {
 _ragmem_is_command() {
     case "$1:$2" in
         ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:log") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
-        "models:list") : ;;
+        "models:list"|"models:test") : ;;
         *) return 1 ;;
     esac
 }
@@ -88,6 +88,7 @@ _ragmem_options() {
         "inspect entity") _ragmem_words -n --limit --json -h --help ;;
         "inspect graph") _ragmem_words -n --limit --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
+        "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
         "export") _ragmem_words -p --project -s --source -k --kind --since -f --force --dry-run --json -q --quiet -h --help ;;
         "import") _ragmem_words --keep --dry-run --json -q --quiet -h --help ;;
@@ -98,6 +99,7 @@ _ragmem_options() {
         "store migrate") _ragmem_words --to --url --merge --dry-run --json -q --quiet -h --help ;;
         "models") _ragmem_words --json -h --help ;;
         "models list") _ragmem_words --json -h --help ;;
+        "models test") _ragmem_words --language --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
 }
@@ -129,6 +131,9 @@ _ragmem_value() {
         "inspect entity:-n"|"inspect entity:--limit") action=: ;;
         "inspect graph:-n"|"inspect graph:--limit") action=: ;;
         "inspect config:--sources") action=_ragmem_files ;;
+        "inspect usage:--by") action='_ragmem_words day model purpose' ;;
+        "inspect usage:--since") action=: ;;
+        "inspect usage:-n"|"inspect usage:--limit") action=: ;;
         "inspect log:-n"|"inspect log:--limit") action=: ;;
         "export:-p"|"export:--project") action='_ragmem_known project' ;;
         "export:-s"|"export:--source") action='_ragmem_known source' ;;
@@ -148,7 +153,7 @@ _ragmem_argument() {
     case "$1:$2" in
         ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
-        "inspect:0") _ragmem_words stats sources memory entity graph config log ;;
+        "inspect:0") _ragmem_words stats sources memory entity graph config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "export:0") action=_ragmem_files ;;
@@ -156,7 +161,8 @@ _ragmem_argument() {
         "backup:0") action=_ragmem_files ;;
         "restore:0") action=_ragmem_files ;;
         "store:0") _ragmem_words show migrate ;;
-        "models:0") _ragmem_words list ;;
+        "models:0") _ragmem_words list test ;;
+        "models test:"*) action='_ragmem_known model' ;;
     esac
 }
 

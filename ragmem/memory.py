@@ -346,6 +346,7 @@ class Ragmem:
             open_models=lambda: self.models,
             open_store=self._open_store,
             reopen=self._reopen,
+            ledger=self.ledger,
             now=now(),
             deep=deep,
             read_only=read_only,

@@ -22,8 +22,14 @@ _COPIED: tuple[tuple[str, str], ...] = (
     ("project_paths", "path"),
     ("trash", "run, id"),
     ("log", "n"),
+    ("usage", "day, backend, model, purpose"),
+    ("usage_files", "name"),
+    ("extractions", "text_hash, model"),
 )
 """Tables that are copied as they are, with the columns of their primary key."""
+
+_LATER = frozenset({"usage", "usage_files", "extractions"})
+"""Tables that a file of an older ragmem never had."""
 
 
 @dataclass(slots=True)
@@ -61,6 +67,8 @@ def read_damaged(path: Path) -> Salvage:
                 found.memories.append(memory)
             whole = whole and row is not None
         for table, key in _COPIED:
+            if table in _LATER and not _has(connection, table):
+                continue
             names, rows, complete = _by_key(connection, table, key)
             found.rows[table] = (names, rows)
             if not complete:
@@ -141,6 +149,11 @@ def _by_number(connection: sqlite3.Connection, table: str, columns: str) -> Iter
         rows, complete = _until_error(connection, one, number)
         if rows or not complete:
             yield rows[0] if complete else None
+
+
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    rows, complete = _until_error(connection, f"SELECT 1 FROM sqlite_master WHERE name = '{table}'")
+    return bool(rows) or not complete
 
 
 def _by_key(

@@ -1,6 +1,6 @@
 """`ragmem inspect`: look into the memory."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -259,6 +259,21 @@ def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) 
         return EXIT_OK
     table(("key", "value", "origin"), [(key, _shown(value), origin) for key, value, origin in rows])
     return EXIT_OK
+
+
+@app.command()
+def usage(
+    by: Annotated[
+        Literal["day", "model", "purpose"], typer.Option("--by", help="What a row is about.")
+    ] = "day",
+    since: Annotated[str, typer.Option("--since", help="From here on: 2026-03-15, 7d, yesterday.")] = "",
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show the requests to providers, what they cost, and what today's caps leave."""
+    from ragmem.cli.inspect_usage import show_usage
+
+    return show_usage(by=by, since=since, limit=limit, as_json=as_json)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
 from ragmem.services.doctor_home import HOME_CHECKS
 from ragmem.services.doctor_models import CANARY, MODEL_CHECKS
 from ragmem.services.doctor_report import Check, Examination, Patient, Report
+from ragmem.services.doctor_spend import SPEND
 
 
 def examine(patient: Patient) -> Report:
@@ -18,9 +19,12 @@ def examine(patient: Patient) -> Report:
         inside += _run(FIRST, patient)
         if not _any_failed(inside):
             inside += _run(DATABASE_CHECKS, patient)
+            inside += _run(SPEND, patient)
         only_reads = patient.read_only or patient.catalog.database.read_only
-        # Only in what is otherwise sound: a write may mend what was found, or hide it.
-        if not only_reads and not _any_failed([*around, *models, *inside]):
+        # Only in what is otherwise sound: a write may mend what was found, or hide it. A cap that is reached
+        # would stop the canary's vector, which is no damage.
+        capped = not _any_failed(inside) and any(limit.reached for limit in patient.ledger.limits())
+        if not only_reads and not capped and not _any_failed([*around, *models, *inside]):
             inside += _run(CANARY, patient)
     return Report((*around, *models, *inside))
 

@@ -28,7 +28,7 @@ def models(patient: Patient) -> Iterator[Check]:
     for problem in opened.check():
         yield Check("model files", "failed", problem, "pip install --force-reinstall ragmem")
     embedder = opened.embedder
-    vector = embedder.embed([_PROBE], role="document")
+    vector = embedder.embed([_PROBE], role="query")  # a cap never stops a question
     length = float(np.linalg.norm(vector))
     if vector.shape != (1, embedder.dimensions) or abs(length - 1) > 0.01:
         detail = f'"{embedder.model_id}" gave an array {vector.shape} of length {length:.3f}'

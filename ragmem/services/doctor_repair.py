@@ -38,6 +38,7 @@ PLANS: dict[Mend, str] = {
     "store": "put what is damaged in vectors and graph back from the catalog, write the vector files anew",
     "anew": "make all vectors and the whole graph anew from the catalog",
     "pending": "index the memories that wait",
+    "usage": "add the requests that were counted to the sums",
 }
 """What each repair does, in the order in which they are done."""
 
@@ -174,6 +175,13 @@ def _index_pending(patient: Patient, sizes: ChunkingSettings) -> str:
     return f"{index_pending(patient.catalog, patient.open_store())} memories indexed"
 
 
+def _absorb_usage(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    taken = patient.ledger.absorb()
+    lost = f"; {taken.unreadable} lines could not be read" if taken.unreadable else ""
+    return f"{taken.lines} requests added{lost}"
+
+
 _MENDING: dict[Mend, Callable[[Patient, ChunkingSettings], str]] = {
     "permissions": _make_private,
     "locks": _remove_leftovers,
@@ -184,4 +192,5 @@ _MENDING: dict[Mend, Callable[[Patient, ChunkingSettings], str]] = {
     "store": _mend_store,
     "anew": _mend_all,
     "pending": _index_pending,
+    "usage": _absorb_usage,
 }

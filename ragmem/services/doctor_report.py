@@ -9,11 +9,22 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
 from ragmem.errors import EXIT_DAMAGED, EXIT_NO, EXIT_OK
 from ragmem.ports import Models, Store
+from ragmem.services.usage import Ledger
 
 Status = Literal["ok", "warning", "failed"]
 
 Mend = Literal[
-    "", "permissions", "locks", "salvage", "schema", "catalog", "full text", "store", "anew", "pending"
+    "",
+    "permissions",
+    "locks",
+    "salvage",
+    "schema",
+    "catalog",
+    "full text",
+    "store",
+    "anew",
+    "pending",
+    "usage",
 ]
 """What `--repair` does about a check; empty: nothing that a program may do."""
 
@@ -44,6 +55,7 @@ class Patient:
     open_store: Callable[[], Store]
     reopen: Callable[[], None]
     """Closes store and database, whose next use opens what lies there then."""
+    ledger: Ledger
     now: datetime
     deep: bool = False
     read_only: bool = False

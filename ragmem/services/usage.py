@@ -83,7 +83,7 @@ class Ledger:
 
         Where its line cannot be written (a read-only home, a full disk), this process alone remembers it.
         """
-        use = Use(_day(self._now()), call.backend, call.model, call.purpose)
+        use = Use(day_of(self._now()), call.backend, call.model, call.purpose)
         sums = self._sums_of(call)
         with self._guard:
             self._worked = self._worked or call.purpose in BACKGROUND
@@ -127,7 +127,7 @@ class Ledger:
 
     def today(self) -> Sums:
         """Return the sums of this day (UTC): what the catalog has, and what is on its way there."""
-        day = _day(self._now())
+        day = day_of(self._now())
         sums = self._counted(day).items()
         return sum((one for use, one in sums if use.day == day), Sums())
 
@@ -177,6 +177,10 @@ class Ledger:
             self._catalog.log.write("usage", {"unreadable lines": result.unreadable}, now=now)
         return result
 
+    def interrupted(self) -> int:
+        """Return how many files a process was about to take into the catalog when it ended."""
+        return len(self._spool.names(CLOSED))
+
     def close(self) -> None:
         """Take what was counted into the catalog if this process did background work; never fails or waits.
 
@@ -212,5 +216,12 @@ def amount(limit: Limit, value: float) -> str:
     return f"{value:,.0f} {noun}{'' if value == 1 else 's'}"
 
 
-def _day(moment: datetime) -> str:
+def told_sums(sums: Sums) -> str:
+    """Return sums in a line."""
+    cost = f", {sums.cost:,.4f} of cost" if sums.cost else ""
+    return f"{sums.calls:,} request{'' if sums.calls == 1 else 's'}, {sums.tokens:,} tokens{cost}"
+
+
+def day_of(moment: datetime) -> str:
+    """Return the day (UTC) that a request of this moment is counted in."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d")

@@ -274,7 +274,7 @@ def test_a_newer_schema_is_refused(postgres, tmp_path):
     catalog.prepare()
     catalog.prepare()
     with catalog.database.write() as connection:
-        connection.execute(f"UPDATE {TABLE} SET version = 99 WHERE component = 'catalog'")
+        connection.execute(f"UPDATE {TABLE} SET version = 99 WHERE component = 'catalog' AND version = 1")
     with pytest.raises(StoreDamagedError, match="newer ragmem"):
         catalog.prepare()
     catalog.close()

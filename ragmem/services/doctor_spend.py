@@ -1,0 +1,29 @@
+"""What providers were asked today, against the caps, and whether everything that was counted is kept."""
+
+from collections.abc import Iterator
+
+from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
+from ragmem.services.usage import amount, next_step, told, told_sums
+
+
+def spend(patient: Patient) -> Iterator[Check]:
+    """Tell what is spent today, and of a cap that background work waits for."""
+    ledger = patient.ledger
+    limits = ledger.limits()
+    for limit in limits:
+        if limit.reached:
+            yield Check(
+                "spend", "warning", f"{told(limit)}; memories wait", next_step(limit, now=patient.now)
+            )
+        else:
+            used, cap = amount(limit, limit.used), amount(limit, limit.cap)
+            yield Check("spend", "ok", f"{used} today, of {cap} at most")
+    if not limits:
+        yield Check("spend", "ok", f"{told_sums(ledger.today())} of providers today, no cap")
+    left = ledger.interrupted()
+    if left:
+        detail = f"{left} files of counted requests were left by a process that was killed"
+        yield Check("spend", "warning", detail, REPAIR, "usage")
+
+
+SPEND: tuple[tuple[str, Examination], ...] = (("spend", spend),)

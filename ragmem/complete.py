@@ -187,10 +187,28 @@ def _kinds(prefix: str) -> Pairs:
     return [(kind.value, "") for kind in Kind if kind.value.startswith(prefix)]
 
 
+def _models(prefix: str) -> Pairs:
+    from ragmem.config.hub import MODELS, SEPARATOR, hub_cache, subfolders  # noqa: PLC0415 - only models need it
+
+    own = [folder.name for folder in subfolders(_places().data / MODELS)]
+    cached = [
+        folder.name.removeprefix("models--")
+        for folder in subfolders(hub_cache(os.environ, home=Path.home()))
+        if folder.name.startswith("models--")
+    ]
+    hints = dict.fromkeys(cached, "in the cache of the hub") | dict.fromkeys(own, "fetched by ragmem")
+    named = {"minilm": "the bundled embedding model"} | {
+        name.replace(SEPARATOR, "/", 1): hint for name, hint in hints.items()
+    }
+    folded = prefix.lower()
+    return [(name, hint) for name, hint in sorted(named.items()) if name.lower().startswith(folded)]
+
+
 FINDERS: dict[str, Callable[[str], Pairs]] = {
     "entity": _entities,
     "kind": _kinds,
     "memory": _memories,
+    "model": _models,
     "project": _projects,
     "run": _runs,
     "source": _sources,

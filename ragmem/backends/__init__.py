@@ -14,11 +14,25 @@ ENTRY_POINTS = "ragmem.backends"
 # The same names as in pyproject.toml (a test holds them equal). Reading entry points opens the metadata of
 # every installed package, some 50 ms that a query need not pay for a backend that ships with ragmem.
 SHIPPED: Mapping[str, str] = {
+    "anthropic": "ragmem.backends.providers.anthropic",
+    "azure": "ragmem.backends.providers.azure",
+    "compatible": "ragmem.backends.providers.compatible",
     "fake": "ragmem.backends.fake",
+    "gemini": "ragmem.backends.providers.gemini",
     "lightrag": "ragmem.backends.lightrag",
     "minilm": "ragmem.backends.minilm",
     "mlx": "ragmem.backends.mlx",
+    "ollama": "ragmem.backends.providers.ollama",
+    "openai": "ragmem.backends.providers.openai",
+    "voyage": "ragmem.backends.providers.voyage",
 }
+
+
+def names() -> list[str]:
+    """Return the names of all backends that are installed, whatever they offer."""
+    from importlib.metadata import entry_points
+
+    return sorted({*SHIPPED, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
 
 
 def _module(name: str) -> ModuleType:
@@ -28,8 +42,7 @@ def _module(name: str) -> ModuleType:
 
     found = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
     if name not in found:
-        names = ", ".join(sorted({*SHIPPED, *found}))
-        raise BackendError(f'there is no backend "{name}"', hint=f"installed backends: {names}")
+        raise BackendError(f'there is no backend "{name}"', hint=f"installed backends: {', '.join(names())}")
     try:
         return cast("ModuleType", found[name].load())
     except ImportError as error:

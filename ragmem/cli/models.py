@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ragmem.cli import models_trial
 from ragmem.cli.common import JsonOption, bold, open_memory, printable, say, say_json, size, table
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -66,6 +67,9 @@ def list_models(as_json: JsonOption = False) -> int:
         say()
         table(("model", "place", "for", "type", "size", "bits", "problem"), map(_row, here))
     return EXIT_OK
+
+
+app.command("test", epilog=models_trial.EPILOG)(models_trial.try_models)
 
 
 def _configured(memory: "Ragmem") -> dict[str, dict[str, Any]]:

@@ -17,6 +17,8 @@ KNOWN = {
     "run": "run",
     "identifier": "memory",
     "name": "entity",
+    "model": "model",
+    "models": "model",
 }
 # Arguments that are paths without being declared as such, because `-` is one of their values.
 PATHS = {"paths"}

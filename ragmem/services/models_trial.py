@@ -1,0 +1,217 @@
+"""What a model is worth here: how fast it answers, and whether its answers make sense."""
+
+import json
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ragmem.errors import EXIT_BACKEND, EXIT_NO, EXIT_OK, RagmemError
+from ragmem.ports import Call, Embedder, LanguageModel, Meter, Purpose
+
+Status = Literal["ok", "failed", "no answer"]
+
+# A note, and a question that says the same in other words.
+PAIRS = (
+    (
+        "The database refuses new connections because the pool is exhausted.",
+        "why can nobody connect to postgres",
+    ),
+    ("We pinned the compiler to version 12; the newer one breaks the build.", "which gcc do we have to use"),
+    ("Nightly backups are copied to a second data centre.", "where do the safety copies go"),
+    ("Passwords are hashed with argon2 before they are stored.", "how do we keep user credentials safe"),
+    ("The front page loads slowly since the images are not compressed.", "what makes the website so slow"),
+    ("Holiday requests must reach the office two weeks ahead.", "how early do I ask for vacation"),
+    ("The mobile app crashes when the phone is turned sideways.", "bug on rotating the screen"),
+    ("Invoices are sent on the first working day of each month.", "when do customers get their bills"),
+    ("Rain is expected in the mountains for the whole weekend.", "will the weather be wet up in the hills"),
+    ("Simmer the lentils with onions and cumin for half an hour.", "a recipe for a legume stew"),
+    ("The train to Vienna leaves from platform nine.", "where do I board the railway to Austria"),
+    ("Write the tests before the code that they check.", "should unit tests come first"),
+)
+
+LEAST_FOUND = 9
+"""Questions of the twelve that must find their note; the bundled model finds all, chance one."""
+
+LEAST_MARGIN = 0.05
+"""Cosine by which a question must on average be nearer to its note than to the others."""
+
+LENGTH_TOLERANCE = 0.01
+LEAST_SAMENESS = 0.99
+"""Cosine at least between the vectors of a text alone and among others."""
+
+_QUESTIONS = ("what did we decide about the cache", "how is the service deployed", "who owns the parser")
+_CHARACTERS_PER_TOKEN = 4
+_ANSWER_TOKENS = 64
+
+_FACT = "The harbour bridge was opened in the year 1932."
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"thing": {"type": "string"}, "year": {"type": "integer"}},
+    "required": ["thing", "year"],
+    "additionalProperties": False,
+}
+_YEAR = 1932
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a model did: `figures` are seconds, rates and counts by name; `problem` is empty if all is well."""
+
+    use: Literal["embedder", "language model"]
+    backend: str
+    model: str
+    status: Status
+    figures: Mapping[str, float]
+    problem: str = ""
+    advice: str = ""
+
+
+class TrialMeter:
+    """Counts requests as trials, which no cap stops, and remembers them; satisfies ports.Meter."""
+
+    def __init__(self, meter: Meter | None) -> None:
+        self._meter = meter
+        self.calls: list[Call] = []
+
+    def admit(self, purpose: Purpose) -> None:
+        """Admit everything: a person asked."""
+
+    def record(self, call: Call) -> None:
+        """Count a request, whatever the model took it for, as a trial."""
+        self.calls.append(call)
+        if self._meter is not None:
+            self._meter.record(replace(call, purpose="test"))
+
+
+def exit_code(trials: list[Trial]) -> int:
+    """Return 4 where a model does not answer, 1 where one makes no sense, else 0."""
+    found = {trial.status for trial in trials}
+    return EXIT_BACKEND if "no answer" in found else EXIT_NO if "failed" in found else EXIT_OK
+
+
+def silent(use: Literal["embedder", "language model"], backend: str, model: str, error: RagmemError) -> Trial:
+    """Return the trial of a model that does not answer."""
+    return Trial(use, backend, model, "no answer", {}, str(error), error.hint)
+
+
+def probe(embedder: Embedder) -> str:
+    """Embed one text and return what is wrong with its vector, or an empty text; raises BackendError."""
+    return _misshapen(embedder.embed([PAIRS[0][0]], role="document"), 1, embedder.dimensions)
+
+
+def try_embedder(backend: str, embedder: Embedder) -> Trial:
+    """Return how an embedder does, from six calls of it. Raises BackendError where it does not answer."""
+    notes, questions = [note for note, _ in PAIRS], [question for _, question in PAIRS]
+    began = time.perf_counter()
+    # The first may have to load the model, for longer than a question would wait.
+    alone = embedder.embed([notes[-1]], role="document")
+    first = time.perf_counter() - began
+    seconds = []
+    for text in _QUESTIONS:
+        began = time.perf_counter()
+        embedder.embed([text], role="query")
+        seconds.append(time.perf_counter() - began)
+    began = time.perf_counter()
+    documents = embedder.embed(notes, role="document")
+    batch = time.perf_counter() - began
+    asked = embedder.embed(questions, role="query")
+    figures = {
+        "dimensions": float(embedder.dimensions),
+        "first_seconds": first,
+        "query_seconds": statistics.median(seconds),
+        "texts_per_second": len(notes) / batch if batch else 0.0,
+    }
+    problem = (
+        _misshapen(alone, 1, embedder.dimensions)
+        or _misshapen(documents, len(PAIRS), embedder.dimensions)
+        or _misshapen(asked, len(PAIRS), embedder.dimensions)
+    )
+    if not problem:
+        sameness = float(documents[-1] @ alone[0])
+        sense, problem = _sense(asked, documents)
+        figures |= sense
+        if sameness < LEAST_SAMENESS:
+            problem = f"a text's vector depends on the texts beside it: cosine {sameness:.3f}"
+    advice = "choose another model: ragmem models use minilm" if problem else ""
+    return Trial(
+        "embedder", backend, embedder.model_id, "failed" if problem else "ok", figures, problem, advice
+    )
+
+
+def _misshapen(vectors: Any, count: int, dimensions: int) -> str:
+    if vectors.shape != (count, dimensions):
+        return f"it gave an array {vectors.shape} where {(count, dimensions)} was expected"
+    if not np.isfinite(vectors).all():
+        return "its vectors hold what is no number"
+    lengths = np.linalg.norm(vectors, axis=1)
+    if abs(lengths - 1).max() > LENGTH_TOLERANCE:
+        return f"its vectors are {lengths.min():.3f} to {lengths.max():.3f} long, not 1"
+    return ""
+
+
+def _sense(asked: Any, documents: Any) -> tuple[dict[str, float], str]:
+    """Return margin and questions that find their note, and what is wrong with that."""
+    likeness = asked @ documents.T
+    own = np.diagonal(likeness)
+    others = (likeness.sum() - own.sum()) / (likeness.size - len(own))
+    margin = float(own.mean() - others)
+    right = int((likeness.argmax(axis=1) == np.arange(len(own))).sum())
+    figures = {
+        "related": float(own.mean()),
+        "unrelated": float(others),
+        "margin": margin,
+        "found": float(right),
+    }
+    if right < LEAST_FOUND or margin < LEAST_MARGIN:
+        problem = f"{right} of {len(own)} questions find their note, and the margin is {margin:.2f}"
+        return figures, f"its vectors do not tell texts apart: {problem}"
+    return figures, ""
+
+
+def try_language_model(backend: str, model: LanguageModel, meter: TrialMeter) -> Trial:
+    """Return how a language model does, from two calls. Raises BackendError where it does not answer."""
+    began = time.perf_counter()
+    text = model.complete("Say in one short sentence what a database is.", max_tokens=_ANSWER_TOKENS)
+    seconds = time.perf_counter() - began
+    told = sum(call.tokens_out for call in meter.calls)
+    tokens = told or len(text) / _CHARACTERS_PER_TOKEN
+    began = time.perf_counter()
+    answer = model.complete(
+        f"{_FACT}\nWhich thing was opened, and in which year? Answer in JSON with the keys thing and year.",
+        max_tokens=_ANSWER_TOKENS,
+        json_schema=_SCHEMA,
+    )
+    figures = {
+        "answer_seconds": seconds,
+        "json_seconds": time.perf_counter() - began,
+        "tokens_per_second": tokens / seconds if seconds else 0.0,
+    }
+    problem = "" if text.strip() else "its answer is empty"
+    problem = problem or _wrong(answer)
+    advice = 'choose a larger model, or leave extraction to the rules: by = "rules" below [extraction]'
+    return Trial(
+        "language model",
+        backend,
+        model.model_id,
+        "failed" if problem else "ok",
+        figures,
+        problem,
+        advice if problem else "",
+    )
+
+
+def _wrong(answer: str) -> str:
+    """Return what is wrong with the JSON of an answer, or an empty text."""
+    try:
+        value = json.loads(answer)
+    except (ValueError, RecursionError):
+        return "asked for JSON, it gives something else"
+    if not isinstance(value, dict) or not isinstance(value.get("thing"), str):
+        return "its JSON is not of the form that was asked for"
+    if value.get("year") != _YEAR:
+        return f'its JSON is right in form, but it read another year than {_YEAR} in "{_FACT}"'
+    return ""

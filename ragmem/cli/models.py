@@ -1,4 +1,4 @@
-"""`ragmem models`: which models there are, which one works, and how to change it."""
+"""`ragmem models`: show the models, choose, fetch and try them."""
 
 import os
 from typing import TYPE_CHECKING, Any

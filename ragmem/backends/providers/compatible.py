@@ -1,0 +1,29 @@
+"""Any server that speaks OpenAI's protocol: omlx, LM Studio, vLLM, llama.cpp, mlx_lm.server and gateways.
+
+None of them needs a key of its own; where the server was started with one, key_variable or key_command
+gives it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragmem.backends.providers.models import ProviderModels
+from ragmem.backends.providers.openai import OpenAIChat, OpenAIEmbeddings, model_names, other_addresses
+from ragmem.backends.providers.provider import Provider
+
+PROVIDER = Provider(
+    name="compatible",
+    needs_key=False,
+    # Small batches: these servers compute on the machine at hand, and several bound the tokens of a request.
+    embeddings=OpenAIEmbeddings(texts=32, tokens=32_000, compact=False),
+    chat=OpenAIChat(tokens_field="max_tokens"),
+    start="omlx serve, lms server start, vllm serve, llama-server or mlx_lm.server",
+    example="http://127.0.0.1:8000/v1",
+    model_names=model_names,
+    other_addresses=other_addresses,
+)
+
+
+def open_models(options: Mapping[str, Any]) -> ProviderModels:
+    """Return the models of the server at `url`; raises ConfigError for an option of another type."""
+    return ProviderModels(PROVIDER, options)

@@ -1,0 +1,63 @@
+"""Why a server does not know a path or a model: the address lacks its /v1, or the model has another name."""
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from ragmem.backends.providers.failures import ProviderError
+from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.settings import Settings, shown
+
+MOST_NAMES = 8
+
+Fetch = Callable[[str], Any]
+"""Returns the JSON at an address, or None."""
+
+
+def diagnose(
+    error: ProviderError, provider: Provider, settings: Settings, *, root: str, fetch: Fetch
+) -> ProviderError:
+    """Return the error with a better message where asking the server for its models explains it."""
+    names = _names(provider, fetch(f"{root}{provider.models_path}"))
+    if names is not None:
+        return _about_model(error, provider, settings, names)
+    for address in provider.other_addresses(root):
+        if _names(provider, fetch(f"{address}{provider.models_path}")) is not None:
+            return ProviderError(
+                f"{shown(root)} is not the address of the API: {shown(address)} is",
+                hint=f'write url = "{shown(address)}" in {settings.place}',
+                word=error.word,
+                status=error.status,
+                said=error.said,
+            )
+    return error
+
+
+def _names(provider: Provider, answer: Any) -> list[str] | None:
+    if answer is None or provider.model_names is None:
+        return None
+    try:
+        return provider.model_names(answer)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _about_model(
+    error: ProviderError, provider: Provider, settings: Settings, names: list[str]
+) -> ProviderError:
+    wanted = settings.model or provider.model
+    if wanted in {name.removesuffix(":latest") for name in names} | set(names):
+        return error
+    likely = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    # Where vectors are wanted, the models that are called so come first.
+    embedding = [name for name in names if settings.section == "models" and "embed" in name.lower()]
+    listed = list(dict.fromkeys([*likely, *embedding, *names]))
+    more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
+    pull = f"run `{provider.pull} {wanted}`, or use one of " if provider.pull else "it has "
+    return ProviderError(
+        f'{provider.name} has no model "{wanted}"',
+        hint=f"{pull}{', '.join(listed[:MOST_NAMES])}{more}" if listed else f"{pull}none at all",
+        word=error.word,
+        status=error.status,
+        said=error.said,
+    )

@@ -1,0 +1,178 @@
+"""The embedder of a provider: batches, several requests at a time, and a check of every vector."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.backends.providers.exchange import exchange
+from ragmem.backends.providers.failures import ProviderError
+from ragmem.backends.providers.pacing import Patience
+from ragmem.backends.providers.provider import EmbeddingProtocol, Provider, Request
+from ragmem.backends.providers.settings import Settings
+from ragmem.backends.providers.transport import Tokens, Transport
+from ragmem.backends.providers.vectors import batches, cleaned, unit_rows
+from ragmem.errors import BackendError
+from ragmem.ports import Purpose, Role
+
+QUERIES_KEPT = 256
+SHORTEST_CUT = 200
+"""A text of so many characters is too long for no model: what refuses it means something else."""
+
+WIDEST_WINDOW = 32_768
+"""Tokens that are sent of a text for a model of which nothing is known."""
+
+_TRIAL = "how long is a vector"
+
+
+class ProviderEmbedder:
+    """Vectors from a provider; satisfies ports.Embedder, and is safe to use from several threads."""
+
+    def __init__(
+        self, provider: Provider, protocol: EmbeddingProtocol, settings: Settings, transport: Transport
+    ) -> None:
+        self._provider = provider
+        self._protocol = protocol
+        self._settings = settings
+        self._transport = transport
+        self._model = settings.model or provider.model
+        known = provider.known.get(self._model)
+        self._window = settings.window or (known.window if known else WIDEST_WINDOW)
+        self._dimensions = settings.dimensions or (known.dimensions if known else 0)
+        self._refused: set[str] = set()
+        self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def model_id(self) -> str:
+        """Provider, model, and what else changes a text's vector: the length asked for, and the prefix.
+
+        The address of the server is no part of it: the same model may move.
+        """
+        given = self._settings
+        length = f"@{given.dimensions}" if given.dimensions else ""
+        prefix = f"~{_digest(given.document_prefix)}" if given.document_prefix else ""
+        return f"{self._provider.name}/{self._model}{length}{prefix}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector; found by one request where it is neither configured nor well known."""
+        if not self._dimensions:
+            # A question may be what waits for this, so it must not take longer than one.
+            self._embed([_TRIAL], role="document", purpose="query")
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
+        """Return an array (len(texts), dimensions) of unit length rows; an empty input gives (0, dimensions).
+
+        A text that is longer than the model reads is cut; one without a word gets the vector of ".".
+        Raises BackendError; nothing is half done then.
+        """
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        given = self._settings
+        prefix = given.query_prefix if role == "query" else given.document_prefix
+        sent = [cleaned(text, prefix=prefix, window=self._window) for text in texts]
+        # Each text once: repeated ones cost nothing, and all get the same vector.
+        found = self._remembered(sent) if role == "query" else {}
+        wanted = [text for text in dict.fromkeys(sent) if text not in found]
+        if wanted:
+            rows = self._embed(wanted, role=role, purpose=role)
+            found.update(zip(wanted, rows, strict=True))
+            if role == "query":
+                self._remember({text: found[text] for text in wanted})
+        return np.stack([found[text] for text in sent])
+
+    def _embed(self, texts: Sequence[str], *, role: Role, purpose: Purpose) -> NDArray[np.float32]:
+        patience = self._transport.patience(purpose)
+        most = self._settings.batch or self._protocol.texts_per_request
+        parts = list(batches(texts, most=most, tokens=self._protocol.tokens_per_request))
+
+        def work(part: list[str]) -> NDArray[np.float32]:
+            return self._batch(part, role=role, purpose=purpose, patience=patience)
+
+        if len(parts) == 1:
+            return work(parts[0])
+        pool = ThreadPoolExecutor(min(self._settings.concurrency or 1, len(parts)), "ragmem-provider")
+        try:
+            return np.concatenate(list(pool.map(work, parts)))
+        finally:
+            # After a failure, what was not begun is not worth beginning.
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _batch(
+        self, texts: list[str], *, role: Role, purpose: Purpose, patience: Patience
+    ) -> NDArray[np.float32]:
+        """Return the rows of one request; where the server finds it too long, of smaller ones.
+
+        Only a text that is too long by itself is cut, so that no vector depends on the other texts.
+        """
+
+        def build(refused: frozenset[str]) -> Request:
+            return self._protocol.request(
+                self._model, texts, role=role, dimensions=self._settings.dimensions, refused=refused
+            )
+
+        def tokens(answer: Any) -> Tokens | None:
+            counted = self._protocol.tokens(answer)
+            return None if counted is None else (counted, 0)
+
+        estimate = sum(map(len, texts)) // 4 + len(texts)
+        try:
+            answer = exchange(
+                self._transport,
+                build,
+                refused=self._refused,
+                purpose=purpose,
+                patience=patience,
+                estimate=estimate,
+                tokens=tokens,
+            )
+        except ProviderError as error:
+            if not error.too_long or (len(texts) == 1 and len(texts[0]) <= SHORTEST_CUT):
+                raise
+            middle = len(texts) // 2
+            smaller = [texts[:middle], texts[middle:]] if middle else [[texts[0][: len(texts[0]) // 2]]]
+            return np.concatenate(
+                [self._batch(part, role=role, purpose=purpose, patience=patience) for part in smaller]
+            )
+        return self._checked(answer, len(texts))
+
+    def _checked(self, answer: Any, count: int) -> NDArray[np.float32]:
+        try:
+            rows = unit_rows(self._protocol.rows(answer, count), count)
+        except (KeyError, IndexError, AttributeError) as error:
+            raise self._transport.odd(f"no {error}") from None
+        except (TypeError, ValueError) as error:
+            raise self._transport.odd(str(error)) from None
+        with self._lock:
+            expected = self._dimensions or rows.shape[1]
+            if rows.shape[1] == expected:
+                self._dimensions = expected
+                return rows
+        raise BackendError(
+            f'"{self._model}" of {self._provider.name} gives {rows.shape[1]} dimensions, not {expected}',
+            hint=f"is it another model under the same name? see dimensions in {self._settings.place}",
+        )
+
+    def _remembered(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        with self._lock:
+            found = {text: self._queries[text] for text in texts if text in self._queries}
+            for text in found:
+                self._queries.move_to_end(text)
+        return found
+
+    def _remember(self, rows: dict[str, NDArray[np.float32]]) -> None:
+        with self._lock:
+            self._queries.update(rows)
+            while len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()

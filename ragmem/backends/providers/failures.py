@@ -1,0 +1,232 @@
+"""What can go wrong at a provider, as one line without secrets and a hint that names the next step."""
+
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+
+import orjson
+
+from ragmem.backends.providers.keys import Key
+from ragmem.backends.providers.settings import Settings, shown
+from ragmem.errors import BackendError
+
+LONGEST_MESSAGE = 200
+
+_AGAIN = {408, 409, 425, 429}
+_NEVER = {501, 505}
+_QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.IGNORECASE)
+_KEY = re.compile(r"API_KEY_INVALID|api key not valid|invalid api key|api key expired", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|window|size)|too (long|large|many tokens)|maximum.{0,40}tokens"
+    r"|exceeds?.{0,40}(tokens|limit|length)|input length|token limit",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(r"model.{0,120}(not found|not exist|not available)|model_not_found", re.IGNORECASE)
+_NO_ENDPOINT = re.compile(r"unexpected endpoint|page not found|no route", re.IGNORECASE)
+_DELAY = re.compile(r'"retryDelay"\s*:\s*"([\d.]+)s"')
+
+
+class ProviderError(BackendError):
+    """A request to a provider failed, and what is known of why."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str,
+        word: str,
+        status: int = 0,
+        said: str = "",
+        again: bool = False,
+        wait: float | None = None,
+        lost: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.word = word
+        """How the failure is called in the ledger."""
+        self.status = status
+        """The HTTP status, or 0 where there was no answer."""
+        self.said = said
+        """The server's own message."""
+        self.again = again
+        """Whether the same request may succeed later."""
+        self.wait = wait
+        """Seconds that the server asks to wait."""
+        self.lost = lost
+        """Whether the address or the name of the model may be wrong."""
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the server says that the input has too many tokens."""
+        return self.status in {400, 413, 422, 429, 500} and is_too_long(self.status, self.said)
+
+
+class Failures:
+    """Puts the failures of one provider into words."""
+
+    def __init__(self, name: str, settings: Settings, key: Key, *, url: str, start: str) -> None:
+        self._name = name
+        self._settings = settings
+        self._key = key
+        self._url = url
+        self._start = start
+
+    def unreachable(self, reason: str) -> ProviderError:
+        """Return: nothing takes the connection."""
+        start = f" (`{self._start}`)" if self._start else ""
+        local = f"is the server running{start}? its address is url in {self._settings.place}"
+        return ProviderError(
+            f"nothing answers at {shown(self._url)} ({self._name}: {self._line(reason)})",
+            hint=local if self._start else "is this machine online? a proxy is taken from HTTPS_PROXY",
+            word="unreachable",
+            again=True,
+        )
+
+    def slow(self, seconds: float, *, query: bool) -> ProviderError:
+        """Return: there was no answer in time."""
+        name = "query_timeout_s" if query else "timeout_s"
+        return ProviderError(
+            f"{self._name} did not answer within {seconds:g} s",
+            hint=f"try again, or raise {name} in {self._settings.place}",
+            word="timeout",
+            again=True,
+        )
+
+    def broken(self, reason: str) -> ProviderError:
+        """Return: the connection broke before the answer was complete."""
+        return ProviderError(
+            f"the connection to {self._name} broke off: {self._line(reason)}",
+            hint="try again: what was not done stays pending",
+            word="connection",
+            again=True,
+        )
+
+    def not_json(self, url: str, body: bytes) -> ProviderError:
+        """Return: the answer is no JSON, or only a part of it."""
+        start = body.lstrip()[:1]
+        cut = start in {b"{", b"["}
+        kind = "a web page" if start == b"<" else "JSON that is cut short" if cut else "something but JSON"
+        return ProviderError(
+            f"{shown(url)} answered with {kind}",
+            hint=f"is url in {self._settings.place} the address of the API?",
+            word="answer",
+            again=cut,
+            lost=not cut,
+        )
+
+    def odd(self, reason: str) -> ProviderError:
+        """Return: the answer is JSON, but not what the protocol says."""
+        return ProviderError(
+            f"{self._name} answered in a form that is not its protocol's: {self._line(reason)}",
+            hint=f"is url in {self._settings.place} the address of such a server?",
+            word="answer",
+        )
+
+    def too_big(self, limit: int) -> ProviderError:
+        """Return: the answer has more bytes than any answer has."""
+        return ProviderError(
+            f"the answer of {self._name} is longer than {limit // 2**20} MiB",
+            hint=f"set batch = 16 in config.toml, [{self._settings.section}.options]",
+            word="answer",
+        )
+
+    def redirected(self, target: str) -> ProviderError:
+        """Return: the server sends us elsewhere, where the key must not go."""
+        return ProviderError(
+            f"{shown(self._url)} sends requests on to {shown(target)}",
+            hint=f"if that is right, write its address as url in {self._settings.place}",
+            word="redirect",
+        )
+
+    def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        """Return: the server answered with an error."""
+        told = body.decode("utf-8", "replace")
+        said = self._line(server_message(body))
+        tail = f": {said}" if said else ""
+        place = self._settings.place
+        quota = status in {402, 403, 429} and bool(_QUOTA.search(told))
+        message, hint = f"{self._name} refuses the request (status {status}){tail}", "see docs/providers.md"
+        if status == 401 or (status in {400, 403} and _KEY.search(told)):
+            message = f"{self._name} refuses the key{tail}"
+            hint = f"set {self._key.source}, or key_command in {place}"
+        elif quota:
+            message = f"the account at {self._name} has no quota left{tail}"
+            hint = "see the billing page of the account, or use the bundled model: [models] backend = minilm"
+        elif status == 403:
+            hint = f"may the key of {self._key.source} use this model?"
+        elif status == 404:
+            message = f"{self._name} does not know {shown(self._url)} or the model{tail}"
+            hint = f"look at url and model in {place}"
+        elif status == 429:
+            message = f"{self._name} limits the rate of requests{tail}"
+            hint = f"lower requests_per_minute or concurrency in {place}"
+        elif status >= 500:
+            message = f"{self._name} failed (status {status}){tail}"
+            hint = "try again later: what was not done stays pending"
+        again = (status in _AGAIN or (status >= 500 and status not in _NEVER)) and not quota
+        return ProviderError(
+            message,
+            hint=hint,
+            word=f"status {status}",
+            status=status,
+            said=said,
+            again=again and not is_too_long(status, said),
+            wait=_asked_wait(headers, told) if again else None,
+            lost=status in {404, 405} or bool(status < 500 and _is_lost(said)),
+        )
+
+    def _line(self, text: str) -> str:
+        """Return a text as the part of one line, without the key."""
+        line = " ".join(self._key.conceal(text).split())
+        return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE - 1]}…"
+
+
+def is_too_long(status: int, said: str) -> bool:
+    """Return whether a message says that the input is too long; a limit of the rate is not that."""
+    if status == 429:
+        return "request too large" in said.lower()
+    return bool(_TOO_LONG.search(said))
+
+
+def server_message(body: bytes) -> str:
+    """Return what a server says in its answer: `error.message`, `error`, `detail`, `message`, or the text."""
+    try:
+        told: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        text = body[:2000].decode("utf-8", "replace").strip()
+        return "" if text.startswith("<") else text
+    if isinstance(told, list) and told:
+        told = told[0]
+    for name in ("error", "detail", "message"):
+        if isinstance(told, dict) and told.get(name):
+            told = told[name]
+    return told if isinstance(told, str) else orjson.dumps(told).decode() if told else ""
+
+
+def _is_lost(said: str) -> bool:
+    return bool(_NO_MODEL.search(said) or _NO_ENDPOINT.search(said))
+
+
+def _asked_wait(headers: Mapping[str, str], told: str) -> float | None:
+    """Return how many seconds the server asks to wait, by its headers, or by Google's way in the body."""
+    if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    if value := headers.get("retry-after", ""):
+        if (seconds := _number(value)) is not None:
+            return seconds
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+        except ValueError:
+            return None
+    delay = _DELAY.search(told)
+    return _number(delay.group(1)) if delay else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None

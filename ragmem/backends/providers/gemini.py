@@ -1,0 +1,125 @@
+"""Google Gemini: embeddings by task, and generated content.
+
+Shapes: ai.google.dev/api (models.batchEmbedContents, models.generateContent). Limits: 100 texts a request,
+2,048 tokens a text (gemini-embedding-001), longer ones are cut by the server.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragmem.backends.providers.models import ProviderModels
+from ragmem.backends.providers.provider import Ask, Completion, Known, Provider, Request
+from ragmem.backends.providers.schemas import in_words, subset
+from ragmem.ports import Role
+
+_TASKS = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
+# gemini-embedding-2 takes no task; its documentation gives these words instead.
+_IN_WORDS = "gemini-embedding-2"
+_WORDS = {"query": "task: search result | query: ", "document": "title: none | text: "}
+
+
+class _Embeddings:
+    """POST /models/{model}:batchEmbedContents."""
+
+    texts_per_request = 100
+    tokens_per_request = 20_000
+
+    def request(
+        self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
+    ) -> Request:
+        """Return the request; shorter vectors come without unit length, which they get from us."""
+        del refused
+        name = f"models/{model.removeprefix('models/')}"
+        worded = model.removeprefix("models/").startswith(_IN_WORDS)
+        common: dict[str, Any] = {"model": name} if worded else {"model": name, "taskType": _TASKS[role]}
+        if dimensions:
+            common["outputDimensionality"] = dimensions
+        words = _WORDS[role] if worded else ""
+        parts = [{**common, "content": {"parts": [{"text": f"{words}{text}"}]}} for text in texts]
+        return Request(f"/{name}:batchEmbedContents", {"requests": parts})
+
+    def rows(self, answer: Any, count: int) -> Sequence[Any]:
+        """Return the vectors, which are in the order of the texts."""
+        del count
+        return [row["values"] for row in answer["embeddings"]]
+
+    def tokens(self, answer: Any) -> int | None:
+        """Return the tokens where the model counts them."""
+        return (answer.get("usageMetadata") or {}).get("promptTokenCount")
+
+
+class _Contents:
+    """POST /models/{model}:generateContent."""
+
+    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
+        """Return the request; thinking would use up max_tokens, so it is turned off where that is allowed."""
+        generation: dict[str, Any] = {"maxOutputTokens": ask.max_tokens}
+        optional, system = [], ask.system
+        if "temperature" not in refused:
+            generation["temperature"] = 0
+            optional.append("temperature")
+        if "thinking" not in refused:
+            generation["thinkingConfig"] = {"thinkingBudget": 0}
+            optional.append("thinking")
+        if ask.schema is not None:
+            if "json" not in refused:
+                generation["responseMimeType"] = "application/json"
+            if "schema" not in refused:
+                generation["responseSchema"] = subset(ask.schema)
+            else:
+                system = in_words(system, ask.schema)
+            optional += [name for name in ("schema", "json") if name not in refused]
+        body: dict[str, Any] = {
+            "contents": [{"role": "user", "parts": [{"text": ask.prompt}]}],
+            "generationConfig": generation,
+        }
+        if system:
+            body["systemInstruction"] = {"parts": [{"text": system}]}
+        return Request(f"/models/{ask.model.removeprefix('models/')}:generateContent", body, optional)
+
+    def read(self, answer: Any) -> Completion:
+        """Return the first candidate, or why there is none."""
+        if not answer.get("candidates"):
+            reason = (answer.get("promptFeedback") or {})["blockReason"]
+            return Completion("", refusal=str(reason).lower())
+        candidate = answer["candidates"][0]
+        parts = (candidate.get("content") or {}).get("parts") or []
+        text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+        ending = candidate.get("finishReason", "STOP")
+        cut = ending == "MAX_TOKENS"
+        return Completion(text, cut=cut, refusal="" if cut or ending == "STOP" else str(ending).lower())
+
+    def tokens(self, answer: Any) -> tuple[int, int] | None:
+        """Return what `usageMetadata` says; thoughts are paid for like words."""
+        usage = answer["usageMetadata"]
+        out = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
+        return usage["promptTokenCount"], out
+
+
+def model_names(answer: Any) -> list[str]:
+    """Return the names of GET /models."""
+    return [model["name"].removeprefix("models/") for model in answer["models"]]
+
+
+PROVIDER = Provider(
+    name="gemini",
+    url="https://generativelanguage.googleapis.com/v1beta",
+    key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    key_header="x-goog-api-key",
+    embeddings=_Embeddings(),
+    chat=_Contents(),
+    model="gemini-embedding-001",
+    known={
+        "gemini-embedding-001": Known(3072, 2048),
+        "gemini-embedding-2": Known(3072, 8192),
+        "gemini-embedding-2-preview": Known(3072, 8192),
+    },
+    models_path="/models?pageSize=1000",
+    model_names=model_names,
+    other_addresses=lambda url: (f"{url}/v1beta",),
+)
+
+
+def open_models(options: Mapping[str, Any]) -> ProviderModels:
+    """Return Gemini's models; raises ConfigError for an option of another type."""
+    return ProviderModels(PROVIDER, options)

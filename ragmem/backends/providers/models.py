@@ -1,0 +1,97 @@
+"""The models of one provider, as its backend's `open_models` returns them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragmem.backends.providers.completion import ProviderLanguageModel
+from ragmem.backends.providers.embedding import ProviderEmbedder
+from ragmem.backends.providers.keys import Key
+from ragmem.backends.providers.pacing import Clock
+from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.settings import Section, Settings, read_settings, url_problem
+from ragmem.backends.providers.transport import Transport
+from ragmem.errors import BackendError
+from ragmem.ports import Embedder, LanguageModel
+
+_CLOCK = Clock()
+
+
+class ProviderModels:
+    """Embedder and language model of a provider; satisfies ports.Models. No request before the first use."""
+
+    def __init__(self, provider: Provider, options: Mapping[str, Any], *, clock: Clock = _CLOCK) -> None:
+        self._provider = provider
+        section: Section = "language_model" if "language_model" in options else "models"
+        self._settings = read_settings(options, section=section)
+        variables = [self._settings.key_variable] if self._settings.key_variable else provider.key_variables
+        needed = provider.needs_key or bool(self._settings.key_variable or self._settings.key_command)
+        self._key = Key(
+            variables=variables, command=self._settings.key_command, needed=needed, section=section
+        )
+        self._transport = Transport(provider, self._settings, key=self._key, clock=clock)
+        self._embedder: ProviderEmbedder | None = None
+        self._language_model: ProviderLanguageModel | None = None
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder; raises BackendError where the provider has none, or none is named."""
+        if self._provider.embeddings is None:
+            raise BackendError(self._lacks("embeddings"), hint="docs/providers.md says who offers what")
+        if problem := self._nameless():
+            raise BackendError(problem, hint=f"name it as model in {self._settings.place}")
+        if self._embedder is None:
+            self._embedder = ProviderEmbedder(
+                self._provider, self._provider.embeddings, self._settings, self._transport
+            )
+        return self._embedder
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The language model, or None where [language_model] is not what was opened.
+
+        Raises BackendError where the provider has none, or none is named.
+        """
+        if self._settings.section != "language_model":
+            return None
+        if self._provider.chat is None:
+            raise BackendError(self._lacks("language model"), hint="docs/providers.md says who offers what")
+        if problem := self._nameless():
+            raise BackendError(problem, hint=f"name it as model in {self._settings.place}")
+        if self._language_model is None:
+            self._language_model = ProviderLanguageModel(
+                self._provider, self._provider.chat, self._settings, self._transport
+            )
+        return self._language_model
+
+    def check(self) -> list[str]:
+        """Return what the configuration lacks, one line each; asks nobody."""
+        half = self._settings.section
+        if half == "models" and self._provider.embeddings is None:
+            return [self._lacks("embeddings")]
+        if half == "language_model" and self._provider.chat is None:
+            return [self._lacks("language model")]
+        name, place = self._provider.name, self._settings.place
+        found = [f"{problem} ({place})" for problem in (self._nameless(),) if problem]
+        if problem := self._address_problem(self._settings):
+            found.append(f"{problem} ({place})")
+        if problem := self._key.problem():
+            found.append(f"{problem} ({name})")
+        return found
+
+    def close(self) -> None:
+        """Close the connections; closing twice is fine."""
+        self._transport.close()
+
+    def _lacks(self, what: str) -> str:
+        return f"{self._provider.name} offers no {what}"
+
+    def _nameless(self) -> str:
+        """Return that no model is named, or nothing."""
+        default = self._provider.model if self._settings.section == "models" else ""
+        return "" if self._settings.model or default else f"no model of {self._provider.name} is named"
+
+    def _address_problem(self, settings: Settings) -> str:
+        if not settings.url:
+            example = self._provider.example
+            return "" if self._provider.url else f'url is missing; it looks like "{example}"'
+        return url_problem(settings.url)

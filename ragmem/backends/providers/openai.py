@@ -1,0 +1,144 @@
+"""OpenAI: embeddings and chat completions, a protocol that most servers speak.
+
+Shapes: platform.openai.com/docs/api-reference (embeddings, chat, models). Limits: 2,048 texts and 300,000
+tokens a request, 8,192 tokens a text.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from ragmem.backends.providers.models import ProviderModels
+from ragmem.backends.providers.provider import Ask, Completion, Known, Provider, Request
+from ragmem.backends.providers.schemas import in_words, strict
+from ragmem.backends.providers.vectors import by_index
+from ragmem.ports import Role
+
+
+class OpenAIEmbeddings:
+    """POST /embeddings."""
+
+    def __init__(self, *, texts: int = 256, tokens: int = 200_000, compact: bool = True) -> None:
+        """Take the limits of a request; compact asks for base64, a third of the bytes."""
+        self.texts_per_request = texts
+        self.tokens_per_request = tokens
+        self._compact = compact
+
+    def request(
+        self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
+    ) -> Request:
+        """Return the request; this protocol does not tell questions from texts."""
+        del role
+        body: dict[str, Any] = {"model": model, "input": list(texts)}
+        optional = []
+        if self._compact and "base64" not in refused:
+            body["encoding_format"] = "base64"
+            optional.append("base64")
+        if dimensions and "dimensions" not in refused:
+            body["dimensions"] = dimensions
+            optional.append("dimensions")
+        return Request("/embeddings", body, optional)
+
+    def rows(self, answer: Any, count: int) -> Sequence[Any]:
+        """Return the vectors in the order of their `index`."""
+        return by_index(answer["data"], count)
+
+    def tokens(self, answer: Any) -> int | None:
+        """Return the tokens of the texts."""
+        usage = answer.get("usage") or {}
+        return usage.get("prompt_tokens", usage.get("total_tokens"))
+
+
+class OpenAIChat:
+    """POST /chat/completions."""
+
+    def __init__(self, *, tokens_field: str = "max_completion_tokens") -> None:
+        """Take the name of the limit that is tried first; where it is refused, the other one is."""
+        self._fields = (
+            tokens_field,
+            "max_tokens" if tokens_field == "max_completion_tokens" else "max_completion_tokens",
+        )
+
+    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
+        """Return the request: a strict schema, else any JSON with the schema in words, else words alone."""
+        field = next((name for name in self._fields if name not in refused), self._fields[0])
+        body: dict[str, Any] = {"model": ask.model, field: ask.max_tokens}
+        optional = [field]
+        if "temperature" not in refused:
+            body["temperature"] = 0
+            optional.append("temperature")
+        system = ask.system
+        if ask.schema is not None:
+            way, body_format = _way(ask.schema, refused)
+            if body_format:
+                body["response_format"] = body_format
+            if way:
+                optional.append(way)
+            if way != "schema":
+                system = in_words(system, ask.schema)
+        body["messages"] = [
+            *([{"role": "system", "content": system}] if system else []),
+            {"role": "user", "content": ask.prompt},
+        ]
+        return Request("/chat/completions", body, optional)
+
+    def read(self, answer: Any) -> Completion:
+        """Return the first choice."""
+        choice = answer["choices"][0]
+        message = choice["message"]
+        content = message.get("content") or ""
+        if not isinstance(content, str):
+            content = "".join(part.get("text") or "" for part in content)
+        ending = choice.get("finish_reason")
+        refusal = message.get("refusal") or ("content filter" if ending == "content_filter" else "")
+        return Completion(content, cut=ending == "length", refusal=" ".join(str(refusal).split())[:200])
+
+    def tokens(self, answer: Any) -> tuple[int, int] | None:
+        """Return what `usage` says."""
+        usage = answer.get("usage") or {}
+        return (
+            (usage["prompt_tokens"], usage.get("completion_tokens", 0)) if "prompt_tokens" in usage else None
+        )
+
+
+def _way(schema: Mapping[str, Any], refused: frozenset[str]) -> tuple[str, dict[str, Any]]:
+    if "schema" not in refused:
+        wanted = {"name": "answer", "strict": True, "schema": strict(schema)}
+        return "schema", {"type": "json_schema", "json_schema": wanted}
+    return ("", {}) if "json" in refused else ("json", {"type": "json_object"})
+
+
+def model_names(answer: Any) -> list[str]:
+    """Return the ids of GET /models."""
+    return [model["id"] for model in answer["data"]]
+
+
+def other_addresses(url: str) -> list[str]:
+    """Return what may be meant by a base URL that lacks its /v1, or goes on after it."""
+    parts = urlsplit(url)
+    root, steps = f"{parts.scheme}://{parts.netloc}", parts.path.split("/")
+    found = [f"{root}{'/'.join(steps[: steps.index('v1') + 1])}"] if "v1" in steps else []
+    found += [f"{url}/v1", f"{root}/v1", f"{root}/api/v1"]
+    return [address for address in dict.fromkeys(found) if address != url]
+
+
+PROVIDER = Provider(
+    name="openai",
+    url="https://api.openai.com/v1",
+    key_variables=("OPENAI_API_KEY",),
+    embeddings=OpenAIEmbeddings(),
+    chat=OpenAIChat(),
+    model="text-embedding-3-small",
+    known={
+        "text-embedding-3-small": Known(1536, 8191),
+        "text-embedding-3-large": Known(3072, 8191),
+        "text-embedding-ada-002": Known(1536, 8191),
+    },
+    model_names=model_names,
+    other_addresses=other_addresses,
+)
+
+
+def open_models(options: Mapping[str, Any]) -> ProviderModels:
+    """Return OpenAI's models; raises ConfigError for an option of another type."""
+    return ProviderModels(PROVIDER, options)

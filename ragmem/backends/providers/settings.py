@@ -1,0 +1,112 @@
+"""What config.toml says of a provider, with its types and defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast, get_args
+from urllib.parse import urlsplit
+
+from ragmem.errors import ConfigError
+from ragmem.ports import Meter, Purpose
+
+Section = Literal["models", "language_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The keys of one table of config.toml, and those of its `options` that providers know.
+
+    `window` is how many tokens of a text the model reads, `batch` how many texts go into a request (0: the
+    provider's own), `body` what is added to each request as it is.
+    """
+
+    section: Section
+    model: str = ""
+    url: str = ""
+    key_variable: str = ""
+    key_command: str = ""
+    dimensions: int = 0
+    query_prefix: str = ""
+    document_prefix: str = ""
+    timeout_s: float = 60.0
+    query_timeout_s: float = 5.0
+    retries: int = 3
+    requests_per_minute: int = 0
+    concurrency: int = 4
+    purpose: Purpose = "extraction"
+    window: int = 0
+    batch: int = 0
+    api_version: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    meter: Meter | None = field(default=None, repr=False)
+
+    @property
+    def place(self) -> str:
+        """Where a person changes these settings."""
+        return f"config.toml, [{self.section}]"
+
+
+_NUMBERS = {"dimensions", "retries", "requests_per_minute", "concurrency", "window", "batch"}
+_SECONDS = {"timeout_s", "query_timeout_s"}
+_TEXTS = {"url", "key_variable", "key_command", "query_prefix", "document_prefix", "api_version"}
+
+
+def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
+    """Return the settings of one half of the models; raises ConfigError for a value of another type."""
+    given: dict[str, Any] = {"section": section}
+    for name in sorted(_NUMBERS & options.keys()):
+        value = options[name] or 0
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise _wrong(section, name, value, "a number from 0 up")
+        given[name] = value
+    for name in sorted(_SECONDS & options.keys()):
+        value = options[name]
+        if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+            raise _wrong(section, name, value, "a number of seconds")
+        given[name] = float(value)
+    for name in sorted(_TEXTS & options.keys()):
+        given[name] = _text(section, name, options[name])
+    given["url"] = given.get("url", "").strip().rstrip("/")
+    named = "model" if section == "models" else "language_model"
+    given["model"] = _text(section, "model", options.get(named, "")).strip()
+    purpose = options.get("purpose", "extraction")
+    if purpose not in get_args(Purpose):
+        raise _wrong(section, "purpose", purpose, f"one of {', '.join(get_args(Purpose))}")
+    body = options.get("body") or {}
+    if not isinstance(body, Mapping):
+        raise _wrong(section, "body", body, "a table")
+    given.update(purpose=purpose, body=body, meter=cast("Meter | None", options.get("meter")))
+    return Settings(**given)
+
+
+def url_problem(url: str) -> str:
+    """Return what is wrong with the address of a server, or nothing."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return f'"{url}" is not an address'
+    if parts.scheme not in {"http", "https"} or not host:
+        return f'"{shown(url)}" is not an address: it begins with http:// or https://'
+    if parts.query or parts.fragment:
+        return f'"{shown(url)}" has something after its path: write the address without it'
+    return ""
+
+
+def shown(url: str) -> str:
+    """Return an address without what may be secret in it: a user's name and password, and the query."""
+    bare = url.partition("?")[0].partition("#")[0]
+    scheme, slashes, rest = bare.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}" if slashes else bare.rpartition("@")[2]
+
+
+def _text(section: Section, name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _wrong(section, name, value, "text")
+    return value
+
+
+def _wrong(section: Section, name: str, value: object, wanted: str) -> ConfigError:
+    return ConfigError(f'{name} is "{value}"', hint=f"{name} in config.toml, [{section}], is {wanted}")

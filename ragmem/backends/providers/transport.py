@@ -1,0 +1,162 @@
+"""Sends requests to one provider: time-outs, repetitions, limits, and every failure as a ProviderError."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import orjson
+
+from ragmem.backends.providers.connection import Connection
+from ragmem.backends.providers.diagnosis import diagnose
+from ragmem.backends.providers.failures import Failures, ProviderError
+from ragmem.backends.providers.keys import Key
+from ragmem.backends.providers.pacing import Clock, Pacing, Patience, backoff
+from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.settings import Settings, url_problem
+from ragmem.errors import BackendError, ConfigError
+from ragmem.ports import Call, Purpose
+
+LOOK_S = 3.0
+"""How long a request that only explains a failure may take."""
+
+Tokens = tuple[int, int]
+
+
+class Transport:
+    """The connections to one provider; safe to use from several threads, closing twice is fine."""
+
+    def __init__(self, provider: Provider, settings: Settings, *, key: Key, clock: Clock) -> None:
+        self._provider = provider
+        self._settings = settings
+        self._key = key
+        self._clock = clock
+        self._root = provider.root(settings.url or provider.url)
+        self._failures = Failures(provider.name, settings, key, url=self._root, start=provider.start)
+        self._pacing = Pacing(settings.requests_per_minute, clock)
+        self._places = threading.BoundedSemaphore(max(1, settings.concurrency))
+        self._connection = Connection(
+            provider,
+            self._failures,
+            clock=clock,
+            root=self._root,
+            # Questions come on top of background work.
+            most=settings.concurrency + 4,
+        )
+
+    def patience(self, purpose: Purpose) -> Patience:
+        """Return how long a request for this purpose may take, from now on."""
+        given = self._settings
+        if purpose == "query":
+            seconds = min(given.query_timeout_s, given.timeout_s)
+            return Patience(seconds, self._clock.now() + seconds, min(1, given.retries))
+        return Patience(given.timeout_s, None, given.retries)
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        purpose: Purpose,
+        patience: Patience,
+        estimate: int,
+        tokens: Callable[[Any], Tokens | None],
+    ) -> Any:
+        """Return the answer's JSON; each attempt is admitted by the meter before, and recorded after.
+
+        `estimate` stands for the tokens of a request of which the provider tells none.
+        """
+        if problem := url_problem(self._root):
+            raise ConfigError(problem, hint=f"write url in {self._settings.place}")
+        content = orjson.dumps({**body, **self._settings.body})
+        attempt = 0
+        while True:
+            try:
+                return self._attempt(
+                    path, content, purpose=purpose, patience=patience, estimate=estimate, tokens=tokens
+                )
+            except ProviderError as error:
+                delay = self._delay(error, attempt, patience)
+                if delay is None:
+                    raise self._explained(error, patience) from None
+                if error.wait is not None:
+                    self._pacing.hold(error.wait)
+            attempt += 1
+            self._clock.sleep(delay)
+
+    def odd(self, reason: str) -> ProviderError:
+        """Return the error of an answer that is not as the protocol says."""
+        return self._failures.odd(reason)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    def _attempt(
+        self,
+        path: str,
+        content: bytes,
+        *,
+        purpose: Purpose,
+        patience: Patience,
+        estimate: int,
+        tokens: Callable[[Any], Tokens | None],
+    ) -> Any:
+        self._pacing.wait(patience)
+        meter = self._settings.meter
+        if meter is not None:
+            meter.admit(purpose)
+        key = self._key.read()
+        with ExitStack() as place:
+            if not patience.hurried:
+                place.enter_context(self._places)
+            started = self._clock.now()
+            error, answer, counted = "", None, None
+            try:
+                answer = self._connection.send(
+                    "POST", f"{self._root}{path}", content, key=key, patience=patience
+                )
+                counted = _counted(answer, tokens)
+            except ProviderError as failure:
+                error = failure.word
+                raise
+            finally:
+                if meter is not None and (error or answer is not None):
+                    seconds = self._clock.now() - started
+                    spent = counted or ((0, 0) if error else (estimate, 0))
+                    model = self._settings.model or self._provider.model
+                    meter.record(Call(self._provider.name, model, purpose, *spent, seconds, error))
+        return answer
+
+    def _delay(self, error: ProviderError, attempt: int, patience: Patience) -> float | None:
+        if not error.again or attempt >= patience.retries:
+            return None
+        delay = backoff(attempt, error.wait, self._clock)
+        if delay is None or (patience.until is not None and self._clock.now() + delay >= patience.until):
+            return None
+        return delay
+
+    def _explained(self, error: ProviderError, patience: Patience) -> ProviderError:
+        if not error.lost:
+            return error
+        until = self._clock.now() + LOOK_S
+        if patience.until is not None:
+            until = min(until, patience.until)
+
+        def fetch(url: str) -> Any:
+            if url_problem(url) or self._clock.now() >= until:
+                return None
+            try:
+                look = Patience(LOOK_S, until, 0)
+                return self._connection.send("GET", url, None, key=self._key.read(), patience=look)
+            except BackendError:
+                return None
+
+        return diagnose(error, self._provider, self._settings, root=self._root, fetch=fetch)
+
+
+def _counted(answer: Any, tokens: Callable[[Any], Tokens | None]) -> Tokens | None:
+    try:
+        return tokens(answer)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None

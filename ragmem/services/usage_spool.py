@@ -68,7 +68,7 @@ class Spool:
                 return self._descriptor
             self._drop()
         for path in sorted(self.folder.glob(f"*{OPEN}")):
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # gone, or another user's
                 if self._try(path, 0):
                     break
         while self._descriptor is None:
@@ -93,7 +93,7 @@ class Spool:
     def close_files(self) -> None:
         """Let nothing more be added to the files that are there; one that is just written to stays open."""
         for path in self.folder.glob(f"*{OPEN}"):
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # gone, or another user's
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
                 try:
                     if _lock(descriptor, path, fcntl.LOCK_EX):
@@ -105,22 +105,28 @@ class Spool:
         """Return name -> suffix of the files that are there."""
         try:
             found = os.listdir(self.folder)  # noqa: PTH208 - asked before each request
-        except FileNotFoundError:
+        except OSError:  # never made, or not ours to read: nothing that could be counted
             return {}
         parts = (entry.rpartition(".") for entry in found)
         return {name: f".{end}" for name, _, end in parts if f".{end}" in (suffixes or (OPEN, CLOSED))}
 
     def read(self, *suffixes: str) -> dict[str, SpoolFile]:
-        """Return what stands in the files, by name; of one that was read before only what was added since."""
+        """Return what stands in the files, by name; of one that was read before, only new lines are read.
+
+        A file that cannot be read is left out.
+        """
         with self._guard:
             names = self.names(*suffixes)
             self._read = {name: self._read.get(name, SpoolFile()) for name in names}
             for name, suffix in names.items():
-                for end in (suffix, CLOSED):
-                    # Renamed since it was listed, or in the catalog already; then its sums are known there.
-                    with suppress(FileNotFoundError):
-                        _go_on(self._read[name], self.folder / f"{name}{end}")
-                        break
+                try:
+                    for end in (suffix, CLOSED):
+                        # Renamed since it was listed, or in the catalog already: then that knows its sums.
+                        with suppress(FileNotFoundError):
+                            _go_on(self._read[name], self.folder / f"{name}{end}")
+                            break
+                except OSError:
+                    del self._read[name]
             return dict(self._read)
 
     def remove(self, names: Iterator[str]) -> None:

@@ -6,10 +6,23 @@ gives it.
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.openai import OpenAIChat, OpenAIEmbeddings, model_names, other_addresses
 from ragmem.backends.providers.provider import Provider
+
+_COMMANDS = {
+    1234: "`lms server start`",
+    8000: "`omlx serve` or `vllm serve`",
+    8080: "`llama-server` or `mlx_lm.server`",
+}
+
+
+def start(url: str) -> str:
+    """Return the command of the server whose usual port it is."""
+    return _COMMANDS.get(urlsplit(url).port or 0, "`omlx serve`, or whichever it is")
+
 
 PROVIDER = Provider(
     name="compatible",
@@ -17,7 +30,7 @@ PROVIDER = Provider(
     # Small batches: these servers compute on the machine at hand, and several bound the tokens of a request.
     embeddings=OpenAIEmbeddings(texts=32, tokens=32_000, compact=False),
     chat=OpenAIChat(tokens_field="max_tokens"),
-    start="omlx serve, lms server start, vllm serve, llama-server or mlx_lm.server",
+    start=start,
     example="http://127.0.0.1:8000/v1",
     model_names=model_names,
     other_addresses=other_addresses,

@@ -1,13 +1,14 @@
 """The language model of a provider: a prompt in, text or JSON out."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ragmem.backends.providers.exchange import exchange
 from ragmem.backends.providers.provider import Ask, ChatProtocol, Provider, Request
 from ragmem.backends.providers.settings import Settings
-from ragmem.backends.providers.transport import Transport
+from ragmem.backends.providers.transport import Account, Transport
 from ragmem.errors import BackendError
 
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
@@ -30,6 +31,25 @@ class ProviderLanguageModel:
     def model_id(self) -> str:
         """Provider and model."""
         return f"{self._provider.name}/{self._settings.model}"
+
+    def complete_many(
+        self,
+        prompts: Sequence[str],
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Return what `complete` gives for each prompt, asked several at a time; raise the first failure."""
+
+        def work(prompt: str) -> str:
+            return self.complete(prompt, system=system, max_tokens=max_tokens, json_schema=json_schema)
+
+        pool = ThreadPoolExecutor(max(1, self._settings.concurrency), "ragmem-provider")
+        try:
+            return list(pool.map(work, prompts))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def complete(
         self,
@@ -54,10 +74,10 @@ class ProviderLanguageModel:
             self._transport,
             build,
             refused=self._refused,
-            purpose=purpose,
             patience=self._transport.patience(purpose),
-            estimate=(len(prompt) + len(system)) // 4 + 1,
-            tokens=self._protocol.tokens,
+            account=Account(
+                self.model_id, purpose, (len(prompt) + len(system)) // 4 + 1, self._protocol.tokens
+            ),
         )
         try:
             completion = self._protocol.read(answer)

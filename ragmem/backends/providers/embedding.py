@@ -15,7 +15,7 @@ from ragmem.backends.providers.failures import ProviderError
 from ragmem.backends.providers.pacing import Patience
 from ragmem.backends.providers.provider import EmbeddingProtocol, Provider, Request
 from ragmem.backends.providers.settings import Settings
-from ragmem.backends.providers.transport import Tokens, Transport
+from ragmem.backends.providers.transport import Account, Tokens, Transport
 from ragmem.backends.providers.vectors import batches, cleaned, unit_rows
 from ragmem.errors import BackendError
 from ragmem.ports import Purpose, Role
@@ -128,10 +128,8 @@ class ProviderEmbedder:
                 self._transport,
                 build,
                 refused=self._refused,
-                purpose=purpose,
                 patience=patience,
-                estimate=estimate,
-                tokens=tokens,
+                account=Account(self.model_id, purpose, estimate, tokens),
             )
         except ProviderError as error:
             if not error.too_long or (len(texts) == 1 and len(texts[0]) <= SHORTEST_CUT):

@@ -7,8 +7,7 @@ from typing import Any
 from ragmem.backends.providers.failures import ProviderError
 from ragmem.backends.providers.pacing import Patience
 from ragmem.backends.providers.provider import Request
-from ragmem.backends.providers.transport import Tokens, Transport
-from ragmem.ports import Purpose
+from ragmem.backends.providers.transport import Account, Transport
 
 # How servers name what they refuse.
 _NAMED: Mapping[str, re.Pattern[str]] = {
@@ -36,24 +35,15 @@ def exchange(
     build: Callable[[frozenset[str]], Request],
     *,
     refused: set[str],
-    purpose: Purpose,
     patience: Patience,
-    estimate: int,
-    tokens: Callable[[Any], Tokens | None],
+    account: Account,
 ) -> Any:
     """Return the answer; `refused` keeps what this server is not to be asked again."""
     without = set(refused)
     while True:
         request = build(frozenset(without))
         try:
-            answer = transport.post(
-                request.path,
-                request.body,
-                purpose=purpose,
-                patience=patience,
-                estimate=estimate,
-                tokens=tokens,
-            )
+            answer = transport.post(request.path, request.body, patience=patience, account=account)
         except ProviderError as error:
             less = _concession(error, request)
             if not less or less in without:

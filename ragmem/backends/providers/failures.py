@@ -1,7 +1,7 @@
 """What can go wrong at a provider, as one line without secrets and a hint that names the next step."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -66,7 +66,9 @@ class ProviderError(BackendError):
 class Failures:
     """Puts the failures of one provider into words."""
 
-    def __init__(self, name: str, settings: Settings, key: Key, *, url: str, start: str) -> None:
+    def __init__(
+        self, name: str, settings: Settings, key: Key, *, url: str, start: Callable[[str], str]
+    ) -> None:
         self._name = name
         self._settings = settings
         self._key = key
@@ -75,11 +77,11 @@ class Failures:
 
     def unreachable(self, reason: str) -> ProviderError:
         """Return: nothing takes the connection."""
-        start = f" (`{self._start}`)" if self._start else ""
-        local = f"is the server running{start}? its address is url in {self._settings.place}"
+        start = self._start(self._url)
+        local = f"is the server running ({start})? its address is url in {self._settings.place}"
         return ProviderError(
             f"nothing answers at {shown(self._url)} ({self._name}: {self._line(reason)})",
-            hint=local if self._start else "is this machine online? a proxy is taken from HTTPS_PROXY",
+            hint=local if start else "is this machine online? a proxy is taken from HTTPS_PROXY",
             word="unreachable",
             again=True,
         )

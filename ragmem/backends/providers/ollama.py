@@ -103,7 +103,7 @@ PROVIDER = Provider(
         "qwen3-embedding:4b": Known(2560, 32_768),
         "qwen3-embedding:8b": Known(4096, 32_768),
     },
-    start="ollama serve",
+    start=lambda _: "`ollama serve`",
     pull="ollama pull",
     models_path="/api/tags",
     model_names=model_names,

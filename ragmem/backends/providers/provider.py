@@ -107,8 +107,8 @@ class Provider:
     """The embedding model where none is named; "" where it must be."""
 
     known: Mapping[str, Known] = field(default_factory=dict)
-    start: str = ""
-    """The command that usually starts the server, for one that people run themselves."""
+    start: Callable[[str], str] = lambda url: ""  # noqa: ARG005
+    """The command that usually starts the server of an address, where people run it themselves."""
 
     pull: str = ""
     """The command that fetches a model that the server lacks."""

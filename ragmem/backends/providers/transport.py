@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -21,6 +22,19 @@ LOOK_S = 3.0
 """How long a request that only explains a failure may take."""
 
 Tokens = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a request is for, and how its tokens are counted.
+
+    `tokens` reads them from the answer; `estimate` stands for those of the prompt where it tells none.
+    """
+
+    model: str
+    purpose: Purpose
+    estimate: int
+    tokens: Callable[[Any], Tokens | None]
 
 
 class Transport:
@@ -57,24 +71,17 @@ class Transport:
         path: str,
         body: Mapping[str, Any],
         *,
-        purpose: Purpose,
         patience: Patience,
-        estimate: int,
-        tokens: Callable[[Any], Tokens | None],
+        account: Account,
     ) -> Any:
-        """Return the answer's JSON; each attempt is admitted by the meter before, and recorded after.
-
-        `estimate` stands for the tokens of a request of which the provider tells none.
-        """
+        """Return the answer's JSON; each attempt is admitted by the meter before, and recorded after."""
         if problem := url_problem(self._root):
             raise ConfigError(problem, hint=f"write url in {self._settings.place}")
         content = orjson.dumps({**body, **self._settings.body})
         attempt = 0
         while True:
             try:
-                return self._attempt(
-                    path, content, purpose=purpose, patience=patience, estimate=estimate, tokens=tokens
-                )
+                return self._attempt(path, content, patience=patience, account=account)
             except ProviderError as error:
                 delay = self._delay(error, attempt, patience)
                 if delay is None:
@@ -92,20 +99,11 @@ class Transport:
         """Close the connections."""
         self._connection.close()
 
-    def _attempt(
-        self,
-        path: str,
-        content: bytes,
-        *,
-        purpose: Purpose,
-        patience: Patience,
-        estimate: int,
-        tokens: Callable[[Any], Tokens | None],
-    ) -> Any:
+    def _attempt(self, path: str, content: bytes, *, patience: Patience, account: Account) -> Any:
         self._pacing.wait(patience)
         meter = self._settings.meter
         if meter is not None:
-            meter.admit(purpose)
+            meter.admit(account.purpose)
         key = self._key.read()
         with ExitStack() as place:
             if not patience.hurried:
@@ -116,16 +114,16 @@ class Transport:
                 answer = self._connection.send(
                     "POST", f"{self._root}{path}", content, key=key, patience=patience
                 )
-                counted = _counted(answer, tokens)
+                counted = _counted(answer, account)
             except ProviderError as failure:
                 error = failure.word
                 raise
             finally:
                 if meter is not None and (error or answer is not None):
                     seconds = self._clock.now() - started
-                    spent = counted or ((0, 0) if error else (estimate, 0))
-                    model = self._settings.model or self._provider.model
-                    meter.record(Call(self._provider.name, model, purpose, *spent, seconds, error))
+                    spent = counted or ((0, 0) if error else (account.estimate, 0))
+                    name = self._provider.name
+                    meter.record(Call(name, account.model, account.purpose, *spent, seconds, error))
         return answer
 
     def _delay(self, error: ProviderError, attempt: int, patience: Patience) -> float | None:
@@ -155,8 +153,8 @@ class Transport:
         return diagnose(error, self._provider, self._settings, root=self._root, fetch=fetch)
 
 
-def _counted(answer: Any, tokens: Callable[[Any], Tokens | None]) -> Tokens | None:
+def _counted(answer: Any, account: Account) -> Tokens | None:
     try:
-        return tokens(answer)
+        return account.tokens(answer)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return None

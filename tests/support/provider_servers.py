@@ -1,0 +1,106 @@
+"""A server on loopback that speaks one of the providers' protocols, and fails as it is told to.
+
+`script` holds replies that come before the ordinary ones, one for each POST.
+"""
+
+import json
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+from provider_protocols import RefusedError, Reply, Seen
+
+
+class Server:
+    """A protocol behind a port of this machine."""
+
+    def __init__(self, protocol):
+        self.protocol = protocol
+        self.script = deque()
+        self.seen = []
+        self._lock = threading.Lock()
+        self._going = 0
+        self.most_at_once = 0
+        self.slow_s = 0.0
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                owner.handle(self)
+
+            do_POST = do_GET  # noqa: N815
+
+            def log_message(self, *arguments):
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.root = f"http://127.0.0.1:{self._http.server_address[1]}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    @property
+    def posts(self):
+        return [seen for seen in self.seen if seen.method == "POST"]
+
+    def handle(self, handler):
+        length = int(handler.headers.get("Content-Length") or 0)
+        body = json.loads(handler.rfile.read(length) or b"{}")
+        parts = urlsplit(handler.path)
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        seen = Seen(handler.command, parts.path, parse_qs(parts.query), headers, body)
+        with self._lock:
+            self.seen.append(seen)
+            self._going += 1
+            self.most_at_once = max(self.most_at_once, self._going)
+            reply = self.script.popleft() if self.script and handler.command == "POST" else None
+        try:
+            time.sleep(self.slow_s)
+            self._reply(handler, reply or self._ordinary(seen))
+        finally:
+            with self._lock:
+                self._going -= 1
+
+    def _ordinary(self, seen):
+        try:
+            return Reply(200, self.protocol.answer(seen))
+        except RefusedError as refused:
+            return refused.reply
+
+    def _reply(self, handler, reply):
+        time.sleep(reply.delay_s)
+        content = reply.content()
+        try:
+            handler.send_response(reply.status)
+            kind = "text/html" if content.startswith(b"<") else "application/json"
+            for name, value in {"Content-Type": kind, **reply.headers}.items():
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(content)))
+            handler.end_headers()
+            if reply.reset or reply.missing:
+                handler.wfile.write(content[: len(content) // 2 if reply.reset else -reply.missing])
+                handler.wfile.flush()
+                handler.close_connection = True
+                return
+            handler.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError):
+            handler.close_connection = True  # the client gave up, as it should
+
+    def close(self):
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+@contextmanager
+def serving(protocol):
+    server = Server(protocol)
+    try:
+        yield server
+    finally:
+        server.close()

@@ -7,10 +7,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from ragmem.backends.mlx.thread import DeviceThread
 from ragmem.errors import BackendError
 
 _T = TypeVar("_T")
@@ -27,7 +27,7 @@ CACHE_BYTES = 512 * MEGABYTE
 _FULL = re.compile(r"out of memory|insufficient memory|bad_alloc|\balloc|malloc", re.IGNORECASE)
 
 _starting = threading.Lock()
-_thread: ThreadPoolExecutor | None = None
+_thread: DeviceThread | None = None
 _loaded: "dict[Resident[Any], None]" = {}
 """The models in memory, longest unused first; touched on the device's thread only."""
 
@@ -41,9 +41,9 @@ def run(work: Callable[..., _T], *values: Any) -> _T:
     global _thread  # noqa: PLW0603 - one device, one thread
     with _starting:
         if _thread is None:
-            _thread = ThreadPoolExecutor(1, thread_name_prefix="mlx")
+            _thread = DeviceThread()
         thread = _thread
-    return thread.submit(work, *values).result()
+    return thread.run(work, *values)
 
 
 def import_mlx() -> Any:
@@ -132,10 +132,10 @@ class Resident(Generic[_M]):
             _loaded[self] = None
             return work(self._model, *values)
         except (RuntimeError, MemoryError) as error:
-            if isinstance(error, MemoryError) or _FULL.search(str(error)):
+            if is_full(error):
                 self._free()
                 raise BackendError(
-                    f'the device ran out of memory with the model "{self._name}": {_first_line(error)}',
+                    f'the device ran out of memory with the model "{self._name}": {first_line(error)}',
                     hint="set a smaller batch_tokens or window in its options, or take a smaller model",
                 ) from error
             raise
@@ -191,5 +191,13 @@ class Resident(Generic[_M]):
             self._watch(rest)
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+def is_full(error: Exception) -> bool:
+    """Tell whether an error of MLX says that there is no memory left."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and bool(_FULL.search(str(error)))
+    )
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, or the name of its type."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,240 @@
+"""Chat models on MLX, through mlx-lm."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from ragmem.backends.mlx import device
+from ragmem.backends.mlx.checkpoint import Checkpoint, find_problems, load
+from ragmem.backends.mlx.generation import (
+    Answer,
+    Patience,
+    Prefixes,
+    answer_many,
+    answer_one,
+    can_batch,
+)
+from ragmem.backends.mlx.grammar import Grammars, Mask
+from ragmem.backends.mlx.prompts import fit, read, render, strip_thoughts
+from ragmem.errors import BackendError
+from ragmem.ports import Call, Meter, Purpose
+
+BACKEND = "mlx"
+
+
+@dataclass(slots=True)
+class _Loaded:
+    checkpoint: Checkpoint
+    prefixes: Prefixes
+    grammars: Grammars | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    system: str
+    max_tokens: int
+    schema: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    text: str
+    tokens_in: int
+    tokens_out: int
+    cut: bool
+
+
+class MlxLanguageModel:
+    """A chat model that mlx-lm loads when it is first asked.
+
+    Always the likeliest token: the same prompt gets the same answer. An answer of more than max_tokens is
+    cut there, JSON too. Of a prompt that does not fit into the model's window the middle is left out, and a
+    note stands in its place. With a schema, an answer that ends by itself satisfies it.
+    """
+
+    def __init__(self, folder: Path, options: Mapping[str, object]) -> None:
+        self._folder = folder
+        self._meter = cast("Meter | None", options.get("meter"))
+        self._purpose = cast("Purpose", options.get("purpose", "extraction"))
+        self._seconds = float(cast("float", options.get("timeout_s") or 120.0))
+        self._at_once = max(1, int(cast("int", options.get("concurrency") or 4)))
+        self._window = int(cast("int", options.get("window") or 0))
+        self._constrained = bool(options.get("constrained", True))
+        self._reuses = bool(options.get("prompt_cache", True))
+        name = str(options.get("language_model") or "")
+        self.model_id = folder.name if not name or Path(name).expanduser().is_dir() else name
+        self._resident = device.Resident(
+            lambda: _load(folder),
+            name=self.model_id,
+            needs=lambda: sum(path.stat().st_size for path in folder.glob("model*.safetensors")),
+            limit_mb=float(cast("float", options.get("memory_limit_mb") or 0)),
+            idle_s=float(cast("float", options.get("idle_s") or 0)),
+        )
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Return the completion, without what the model thought aloud."""
+        return self._ask([prompt], _Request(system, max_tokens, json_schema))[0]
+
+    def complete_many(
+        self,
+        prompts: Sequence[str],
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Return the completions of all, several at a time (the option `concurrency`), like lengths together.
+
+        They are those of `complete` up to the rounding of the device's arithmetic. Between two batches
+        others have their turn on the device, and each batch has the time of one request.
+        """
+        request = _Request(system, max_tokens, json_schema)
+        order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
+        answers: dict[int, str] = {}
+        for start in range(0, len(order), self._at_once):
+            numbers = order[start : start + self._at_once]
+            texts = self._ask([prompts[number] for number in numbers], request)
+            answers.update(zip(numbers, texts, strict=True))
+        return [answers[number] for number in range(len(prompts))]
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the model's files, one line each; loads nothing."""
+        return find_problems(self._folder)
+
+    def unload(self) -> None:
+        """Free the model; the next prompt loads it again."""
+        self._resident.free()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._resident.loaded
+
+    def _ask(self, prompts: Sequence[str], request: _Request) -> list[str]:
+        """Return the answers to prompts that are generated side by side, each counted."""
+        for _ in prompts:
+            if self._meter is not None:
+                self._meter.admit(self._purpose)
+        patience = Patience(self._seconds)
+        began = time.monotonic()
+        try:
+            replies = self._resident.use(self._answer, prompts, request, patience)
+        except TimeoutError as error:
+            self._record([(0, 0, "timeout")] * len(prompts), time.monotonic() - began)
+            raise BackendError(str(error), hint="raise timeout_s in [language_model]") from error
+        except Exception as error:
+            self._record([(0, 0, "failed")] * len(prompts), time.monotonic() - began)
+            if isinstance(error, BackendError):
+                raise
+            # MLX says by RuntimeError, and mlx-lm by whatever it ran into, that a model does not work.
+            raise BackendError(
+                f'the model "{self.model_id}" cannot answer: {device.first_line(error)}',
+                hint="use another model, or a smaller concurrency in [language_model]",
+            ) from error
+        except BaseException:
+            patience.drop()
+            raise
+        self._record(
+            [
+                (reply.tokens_in, reply.tokens_out, "cut" if reply.cut and request.schema else "")
+                for reply in replies
+            ],
+            time.monotonic() - began,
+        )
+        return [reply.text for reply in replies]
+
+    def _record(self, counts: Sequence[tuple[int, int, str]], seconds: float) -> None:
+        if self._meter is None:
+            return
+        for tokens_in, tokens_out, error in counts:
+            self._meter.record(
+                Call(
+                    BACKEND,
+                    self.model_id,
+                    self._purpose,
+                    tokens_in,
+                    tokens_out,
+                    seconds / len(counts),
+                    error,
+                )
+            )
+
+    def _answer(
+        self, loaded: _Loaded, prompts: Sequence[str], request: _Request, patience: Patience
+    ) -> list[_Reply]:
+        """Generate the answers; runs on the device's thread."""
+        patience.start()
+        patience.check()
+        checkpoint = loaded.checkpoint
+        tokenizer = checkpoint.tokenizer
+        window = min(self._window or checkpoint.window, checkpoint.window)
+        # Never the whole window for the answer: then there was no room for the question.
+        longest = min(request.max_tokens, window // 2)
+        asked = [fit(tokenizer, request.system, prompt, room=window - longest) for prompt in prompts]
+        began = [self._begin(loaded, request.system, tokens, patience) for tokens in asked]
+        caches = [cache for cache, _ in began]
+        rest = [tokens[known:] for tokens, (_, known) in zip(asked, began, strict=True)]
+        masks = [self._start_mask(loaded, request.schema) for _ in prompts]
+        if len(prompts) > 1 and can_batch(caches):
+            answers = answer_many(
+                checkpoint, rest, caches, max_tokens=longest, masks=masks, patience=patience
+            )
+        else:
+            answers = [
+                answer_one(checkpoint, tokens, cache, max_tokens=longest, mask=mask, patience=patience)
+                for tokens, cache, mask in zip(rest, caches, masks, strict=True)
+            ]
+        return [
+            self._read(tokenizer, tokens, answer, request)
+            for tokens, answer in zip(asked, answers, strict=True)
+        ]
+
+    def _begin(
+        self, loaded: _Loaded, system: str, tokens: list[int], patience: Patience
+    ) -> tuple[list[Any], int]:
+        """Return a cache for the tokens, and how many of them it holds already."""
+        if system and self._reuses:
+            conversation = partial(render, loaded.checkpoint.tokenizer, system)
+            return loaded.prefixes.begin(system, conversation, tokens, patience)
+        from mlx_lm.models.cache import make_prompt_cache
+
+        return make_prompt_cache(loaded.checkpoint.model), 0
+
+    def _start_mask(self, loaded: _Loaded, schema: Mapping[str, Any] | None) -> Mask | None:
+        if schema is None or not self._constrained:
+            return None
+        if loaded.grammars is None:
+            loaded.grammars = Grammars(loaded.checkpoint.tokenizer)
+        return loaded.grammars.start(schema)
+
+    def _read(self, tokenizer: Any, asked: list[int], answer: Answer, request: _Request) -> _Reply:
+        text = read(tokenizer, answer.tokens)
+        if request.schema is None or not self._constrained:
+            text = strip_thoughts(text)
+        return _Reply(text, len(asked), len(answer.tokens), answer.cut)
+
+
+def _load(folder: Path) -> _Loaded:
+    checkpoint = load(folder)
+    return _Loaded(checkpoint, Prefixes(checkpoint))
+
+
+def open_language_model(folder: Path, options: Mapping[str, object]) -> MlxLanguageModel:
+    """Return the chat model in a folder, without loading it.
+
+    Options besides those that ragmem.ports names: `concurrency` (prompts that are answered side by side),
+    `window` (most tokens of prompt and answer together, where the model's own would take too much memory),
+    `constrained` (false: a schema is not enforced), `prompt_cache` (false: no instructions are kept),
+    `memory_limit_mb` (for all models together), `idle_s` (seconds until an unused one is freed).
+    """
+    return MlxLanguageModel(folder, options)

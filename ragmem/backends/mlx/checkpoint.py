@@ -1,0 +1,141 @@
+"""A chat model's folder: what is wrong with its files, and how it is loaded."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragmem.backends.mlx.device import first_line, import_mlx
+from ragmem.errors import BackendError
+
+DEFAULT_WINDOW = 4096
+"""Tokens of prompt and answer together, where the model's configuration does not say."""
+
+_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+_LENGTH = 8
+"""Bytes at the beginning of a safetensors file that say how long its header is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded chat model."""
+
+    model: Any
+    tokenizer: Any
+    window: int
+    """Most tokens of a prompt and its answer together."""
+
+
+def find_problems(folder: Path) -> list[str]:
+    """Return what is wrong with the files of a chat model, one line each; loads nothing."""
+    try:
+        config = json.loads((folder / "config.json").read_bytes())
+    except OSError:
+        return [f'"{folder}" has no config.json']
+    except ValueError:
+        return [f'config.json of "{folder}" is no JSON']
+    if not isinstance(config, dict) or not config.get("model_type"):
+        return [f'config.json of "{folder}" does not say which model_type it is']
+    found = _find_missing_template(folder)
+    weights = sorted(folder.glob("model*.safetensors"))
+    if not weights:
+        found.append(f'"{folder}" has no weights (model*.safetensors)')
+    found += [f'"{path}" is not complete' for path in weights if not _is_whole(path)]
+    found += [f'"{folder / name}" is missing' for name in _listed(folder) if not (folder / name).exists()]
+    return found
+
+
+def load(folder: Path) -> Checkpoint:
+    """Load the model, offline; only on the device's thread.
+
+    Raise BackendError when mlx-lm is not installed, does not know the model, or the files are not sound.
+    """
+    if problems := find_problems(folder):
+        raise BackendError(problems[0], hint="fetch the model again: `ragmem models pull`")
+    import_mlx()
+    with _offline():
+        try:
+            import mlx_lm
+        except ImportError as error:
+            raise BackendError(f"mlx-lm cannot load: {error}", hint="pip install 'ragmem[mlx]'") from error
+        try:
+            # Never code from the folder, and no question on the terminal whether it may run.
+            model, tokenizer, config = mlx_lm.load(
+                str(folder), tokenizer_config={"trust_remote_code": False}, return_config=True
+            )
+        except Exception as error:
+            # Whatever can be wrong with somebody's files comes out of four libraries, in as many ways.
+            raise BackendError(
+                f'"{folder}" does not load as a chat model: {first_line(error)}',
+                hint="use a model that mlx-lm supports, with all its files",
+            ) from error
+    if not tokenizer.has_chat_template:
+        raise BackendError(
+            f'"{folder}" has no chat template: it is no chat model', hint="use an instruct or chat model"
+        )
+    # Longer texts are cut here, knowingly; transformers would print a warning first.
+    tokenizer.model_max_length = sys.maxsize
+    return Checkpoint(model, tokenizer, _read_window(config))
+
+
+def _find_missing_template(folder: Path) -> list[str]:
+    if any((folder / name).exists() for name in ("chat_template.jinja", "chat_template.json")):
+        return []
+    try:
+        config = json.loads((folder / "tokenizer_config.json").read_bytes())
+    except (OSError, ValueError):
+        return [f'"{folder}" has no tokenizer_config.json that can be read']
+    if not isinstance(config, dict) or not (config.get("chat_template") or config.get("chat_template_type")):
+        return [f'"{folder}" has no chat template: it is no chat model']
+    return []
+
+
+def _is_whole(path: Path) -> bool:
+    """Tell whether a safetensors file is as long as its header says: MLX maps it without asking."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(_LENGTH), "little")
+            size = os.fstat(file.fileno()).st_size
+            if length > size:
+                return False
+            header = json.loads(file.read(length))
+        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return False
+    return size == _LENGTH + length + max(ends, default=0)
+
+
+def _listed(folder: Path) -> list[str]:
+    """Return the files that the index of weights names; none where there is no index."""
+    try:
+        index = json.loads((folder / "model.safetensors.index.json").read_bytes())
+        return sorted({str(name) for name in index["weight_map"].values()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _read_window(config: dict[str, Any]) -> int:
+    for part in (config, config.get("text_config")):
+        window = part.get("max_position_embeddings") if isinstance(part, dict) else None
+        if isinstance(window, int) and window > 0:
+            return window
+    return DEFAULT_WINDOW
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Make the libraries read, while they are imported, that there is no network for them."""
+    before = {name: os.environ.get(name) for name in _OFFLINE}
+    os.environ.update(dict.fromkeys(_OFFLINE, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,182 @@
+"""From prompts to answers in tokens: one, or several at once, with what many prompts share computed once."""
+
+import copy
+import itertools
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.backends.mlx.checkpoint import Checkpoint
+from ragmem.backends.mlx.grammar import Mask
+
+STEP = 512
+"""Tokens of a prompt that are computed at a time; in between, somebody may have stopped waiting."""
+
+_MOST_PREFIXES = 2
+"""Instructions whose keys and values are kept: those for extraction and those for answers."""
+
+
+class DroppedError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Patience:
+    """How long an answer may take: some seconds from its start, and only while somebody waits for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._ends = float("inf")
+        self._dropped = threading.Event()
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._ends = time.monotonic() + self._seconds
+
+    def drop(self) -> None:
+        """Say that nobody waits any more; callable from any thread."""
+        self._dropped.set()
+
+    def check(self) -> None:
+        """Raise DroppedError or TimeoutError when the answer is not to be gone on with."""
+        if self._dropped.is_set():
+            raise DroppedError
+        if time.monotonic() > self._ends:
+            raise TimeoutError(f"the model did not answer within {self._seconds:g} seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The tokens of an answer without the one that ends it; `cut` when there was no room for it."""
+
+    tokens: list[int]
+    cut: bool
+
+
+class Prefixes:
+    """Keys and values of the instructions that many prompts begin with, computed once."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._model = checkpoint.model
+        self._kept: OrderedDict[str, tuple[list[int], list[Any]]] = OrderedDict()
+
+    def begin(
+        self, name: str, render: Callable[[str], list[int]], tokens: list[int], patience: Patience
+    ) -> tuple[list[Any], int]:
+        """Return a cache for these tokens and how many of them it holds already: 0 to all but the last.
+
+        `name` is the instructions, `render` makes the tokens of a conversation from a prompt.
+        """
+        from mlx_lm.models.cache import can_trim_prompt_cache, make_prompt_cache, trim_prompt_cache
+
+        if name not in self._kept:
+            shared = _common(render("a"), render("0"))
+            self._kept[name] = (shared, self._compute(shared, patience))
+            if len(self._kept) > _MOST_PREFIXES:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(name)
+        shared, cache = self._kept[name]
+        # A prompt's first letters may belong to a token with what is before them.
+        common = min(len(_common(shared, tokens)), len(tokens) - 1)
+        superfluous = len(shared) - common
+        if superfluous and not can_trim_prompt_cache(cache):
+            return make_prompt_cache(self._model), 0
+        cache = copy.deepcopy(cache)
+        if superfluous:
+            trim_prompt_cache(cache, superfluous)
+        return cache, common
+
+    def _compute(self, tokens: list[int], patience: Patience) -> list[Any]:
+        import mlx.core as mx
+        from mlx_lm.models.cache import make_prompt_cache
+
+        cache: list[Any] = make_prompt_cache(self._model)
+        for start in range(0, len(tokens), STEP):
+            patience.check()
+            self._model(mx.array(tokens[start : start + STEP])[None], cache=cache)
+            mx.eval([part.state for part in cache])
+        return cache
+
+
+def _common(one: list[int], other: list[int]) -> list[int]:
+    """Return what both begin with."""
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return [token for token, _ in pairs]
+
+
+def answer_one(
+    checkpoint: Checkpoint,
+    tokens: list[int],
+    cache: list[Any],
+    *,
+    max_tokens: int,
+    mask: Mask | None,
+    patience: Patience,
+) -> Answer:
+    """Return the likeliest tokens after these, of which the cache lacks all or the last ones."""
+    import mlx.core as mx
+    from mlx_lm import stream_generate
+
+    found: list[int] = []
+    reason = None
+    for response in stream_generate(
+        checkpoint.model,
+        checkpoint.tokenizer,
+        mx.array(tokens),
+        max_tokens=max_tokens,
+        prompt_cache=cache,
+        prefill_step_size=STEP,
+        logits_processors=[mask] if mask else None,
+        prompt_progress_callback=lambda _done, _total: patience.check(),
+    ):
+        patience.check()
+        found.append(response.token)
+        reason = response.finish_reason
+    return Answer(found if reason == "length" else found[:-1], reason == "length")
+
+
+def can_batch(caches: Sequence[list[Any]]) -> bool:
+    """Tell whether mlx-lm can put these caches side by side."""
+    return all(hasattr(part, "merge") for cache in caches for part in cache)
+
+
+def answer_many(
+    checkpoint: Checkpoint,
+    prompts: Sequence[list[int]],
+    caches: Sequence[list[Any]],
+    *,
+    max_tokens: int,
+    masks: Sequence[Mask | None],
+    patience: Patience,
+) -> list[Answer]:
+    """Return the answers of `answer_one` to each prompt, all generated side by side."""
+    from mlx_lm.generate import BatchGenerator
+
+    generator = BatchGenerator(
+        checkpoint.model,
+        stop_tokens=[[token] for token in checkpoint.tokenizer.eos_token_ids],
+        completion_batch_size=len(prompts),
+        prefill_batch_size=len(prompts),
+        prefill_step_size=STEP,
+    )
+    try:
+        numbers = generator.insert(
+            list(prompts),
+            [max_tokens] * len(prompts),
+            caches=list(caches),
+            logits_processors=[[mask] if mask else [] for mask in masks],
+        )
+        found: dict[int, list[int]] = {number: [] for number in numbers}
+        reasons: dict[int, str] = {}
+        while len(reasons) < len(numbers):
+            patience.check()
+            for response in generator.next()[1]:
+                if response.finish_reason != "stop":
+                    found[response.uid].append(response.token)
+                if response.finish_reason:
+                    reasons[response.uid] = response.finish_reason
+        return [Answer(found[number], reasons[number] == "length") for number in numbers]
+    finally:
+        generator.close()

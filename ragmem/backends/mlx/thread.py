@@ -1,0 +1,60 @@
+"""A thread that runs one thing after the other, and leaves the device in order when the process ends."""
+
+import atexit
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+_END_S = 5.0
+"""How long the end of the process waits for work that is under way: a step of a model, not an answer."""
+
+
+class DeviceThread:
+    """Runs work in order, on one thread."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._ended = False
+        # A daemon: an executor's thread is waited for before anything of ours is told that the process ends.
+        self._thread = threading.Thread(target=self._serve, name="mlx", daemon=True)
+        self._thread.start()
+        atexit.register(self._end)
+
+    def run(self, work: Callable[..., _T], *values: Any) -> _T:
+        """Return the result of the work or raise what it raised; RuntimeError where the process is ending."""
+        if self._ended:
+            raise RuntimeError("the process is ending")
+        future: Future[_T] = Future()
+        self._work.put((future, partial(work, *values)))
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # nobody waits: what has not begun need not begin
+            raise
+
+    def _serve(self) -> None:
+        while item := self._work.get():
+            future, work = item
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is the caller's
+                future.set_exception(error)
+            # The result may be large; the thread that asked for it is to be the last to hold it.
+            del future, work, item
+        if "mlx.core" in sys.modules:
+            # Else MLX (0.32) aborts the process at its very end: a stream has to die on its own thread.
+            sys.modules["mlx.core"].clear_streams()
+
+    def _end(self) -> None:
+        """Let the thread finish what it was given, and end."""
+        self._ended = True
+        self._work.put(None)
+        self._thread.join(_END_S)

@@ -20,13 +20,14 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.catalog.trash import TrashRun
-from ragmem.config import Settings, load
+from ragmem.config import ModelSettings, Settings, load
 from ragmem.domain.model import USER, Draft, Memory
 from ragmem.errors import ConfigError, UsageError
 from ragmem.ports import Models, Store
 
 if TYPE_CHECKING:
     from ragmem.readers.scope import ProjectFinder
+    from ragmem.services.active_models import ActiveModels
     from ragmem.services.doctor_repair import Step
     from ragmem.services.doctor_report import Patient, Report
     from ragmem.services.gc import Outcome, Plan
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ragmem.services.ingest import Ingested
     from ragmem.services.progress import Progress
     from ragmem.services.query import Answer, Policy, Question
+    from ragmem.services.reembed import ModelStanding, Reembedded
+    from ragmem.services.respite import Respite
     from ragmem.services.seed_report import SeedReport
     from ragmem.services.usage import Ledger
 
@@ -56,8 +59,10 @@ class Ragmem:
         self.home = home
         self.cwd = cwd
         self.catalog = Catalog(_database_of(settings))
-        self._models = models
+        self._given_models = models
+        self._models: ActiveModels | None = None
         self._store: Store | None = None
+        self._resting: Respite | None = None
         self._ledger: Ledger | None = None
         self._prepared: tuple[int, ...] | None = None
         self._opening = threading.RLock()
@@ -116,14 +121,27 @@ class Ragmem:
             return self._ledger
 
     @property
-    def models(self) -> Models:
-        """The configured models; raises BackendError when there is no such backend."""
+    def models(self) -> "ActiveModels":
+        """The configured models, but for the embedder while the vectors are another model's.
+
+        Nothing is opened before it is used; `models.wanted` are the configured ones in any case.
+        """
         with self._opening:
             if self._models is None:
-                self._models = ComposedModels(
-                    self.settings.models, self.settings.language_model, meter=self.ledger
+                from ragmem.services.active_models import ActiveModels
+
+                wanted = self._given_models or self._compose(self.settings.models)
+                self._models = ActiveModels(
+                    wanted,
+                    self.settings.models,
+                    self.catalog.models,
+                    open_recipe=self._compose,
+                    open_store=self._open_store,
                 )
             return self._models
+
+    def _compose(self, embedding: ModelSettings) -> Models:
+        return ComposedModels(embedding, self.settings.language_model, meter=self.ledger)
 
     @property
     def store(self) -> Store:
@@ -204,7 +222,22 @@ class Ragmem:
 
         self.require()
         asked = question or Question(text, projects=self.default_projects(), limit=self.settings.query.limit)
-        return ask(self.catalog, lambda: self.store, asked, policy=self.policy(), now=at or now())
+        return ask(
+            self.catalog,
+            lambda: self.store,
+            asked,
+            policy=self.policy(),
+            now=at or now(),
+            respite=self._respite(),
+        )
+
+    def _respite(self) -> "Respite":
+        with self._opening:
+            if self._resting is None:
+                from ragmem.services.respite import Respite
+
+                self._resting = Respite()
+            return self._resting
 
     def hand_in(
         self, paths: Sequence[Path], wish: "HandIn", *, text: bytes | None = None, title: str = ""
@@ -244,12 +277,44 @@ class Ragmem:
         self.prepare()
         if projects is not None:
             remember_projects(self.catalog, projects)
-        return ingest(
+        stored = ingest(
             self.catalog,
             lambda: self.store,
             drafts,
             now=now(),
             sizes=self.settings.chunking,
+            progress=progress or Silent(),
+        )
+        self.models.remember()
+        return stored
+
+    def model_standing(self) -> "ModelStanding":
+        """Return whose vectors answer questions and how far the configured model's are; contacts nothing."""
+        from ragmem.services.reembed import standing
+
+        return standing(
+            self.models,
+            self._open_store(),
+            home=self.catalog.database.home,
+            wanted_dimensions=self.settings.models.dimensions,
+        )
+
+    def reembed(self, *, progress: "Progress | None" = None) -> "Reembedded":
+        """Make the vectors of the configured model beside those that answer, then let them answer.
+
+        May be interrupted and run again, and everything else goes on meanwhile. See `services.reembed` for
+        what it raises.
+        """
+        from ragmem.services.progress import Silent
+        from ragmem.services.reembed import reembed
+
+        self.require()
+        return reembed(
+            self.catalog,
+            self.store,
+            self.models,
+            home=self.catalog.database.home,
+            now=now(),
             progress=progress or Silent(),
         )
 
@@ -281,6 +346,8 @@ class Ragmem:
             now=now(),
             progress=progress or Silent(),
         )
+        if not dry_run:
+            self.models.remember()
         report.seconds = time.perf_counter() - started
         return report
 

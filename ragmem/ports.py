@@ -9,7 +9,7 @@ the embedding model; of the two, the one that is not wanted is left out), and `m
 request to a provider is reported to (left out: nobody counts).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -142,6 +142,10 @@ class Models(Protocol):
         ...
 
 
+TextsOf = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""Chunk id -> memory id; returns chunk id -> what is embedded of it, as far as the catalog has it."""
+
+
 class Store(Protocol):
     """Keeps vectors and graph of the memories, per project (a project's graph never mixes with another's)."""
 
@@ -224,4 +228,41 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the store; closing twice is fine."""
+        ...
+
+
+@runtime_checkable
+class HoldsTwoModels(Protocol):
+    """What a store may offer beside `Store`: vectors of two models, so that one can replace the other.
+
+    Its `put`, `search` and all else go on with the model that `models.embedder` names. A put that embedded
+    with one model does not commit after another took its place, and a delete takes the vectors of both.
+    """
+
+    def model_of_most(self) -> tuple[str, int] | None:
+        """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
+        ...
+
+    def has_vectors_of(self, model: str) -> bool:
+        """Tell whether any vector is of this model; cheap enough for every question."""
+        ...
+
+    def second_model(self, model: str) -> tuple[int, int]:
+        """Return how many vectors this model has, and how many it would have if all were made."""
+        ...
+
+    def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+        """Make the vectors that the embedder's model lacks, a batch at a time; yield how many after each.
+
+        What was yielded is durable. Ends when none is missing; to stop earlier is to go on later. Others may
+        put and delete meanwhile. Raises BackendError where the embedder fails.
+        """
+        ...
+
+    def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
+        """Call `finish` in a transaction in which the model lacks nothing; False where it lacks some."""
+        ...
+
+    def drop_others(self, model: str) -> Iterator[int]:
+        """Remove the vectors of all other models, some in each transaction; yield how many after each."""
         ...

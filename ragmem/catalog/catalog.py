@@ -7,6 +7,7 @@ from ragmem.catalog.database import Database
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
+from ragmem.catalog.model_record import ModelRecords
 from ragmem.catalog.overview import Overview
 from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
@@ -27,6 +28,7 @@ class Catalog:
         self.trash = Trash(self.database)
         self.log = Log(self.database)
         self.usage = Usage(self.database)
+        self.models = ModelRecords(self.database)
 
     @classmethod
     def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

@@ -67,5 +67,7 @@ def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:
         return
     try:
         memory.store.native_query(_WARMING, "naive", keywords=[_WARMING], limit=1, project=USER)
+        if problem := memory.model_standing().problem:
+            warn(problem)
     except RagmemError as error:
         warn(str(error))

@@ -1,6 +1,7 @@
 """Answer a question: full text and vectors fused, decayed, collapsed, cut at a floor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from ragmem.domain.model import Hit, Kind, Match, State
 from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Mode, Store
+from ragmem.services.respite import Respite
 
 MAX_QUERY = 20_000
 """Characters of a question; a longer text is a document and not a question."""
@@ -78,11 +80,13 @@ def ask(
     *,
     policy: Policy,
     now: datetime,
+    respite: Respite | None = None,
 ) -> Answer:
     """Return the memories that answer a question.
 
-    Vectors that cannot be had (no model, another model's vectors) leave full text, and a note says so.
-    Raises UsageError on an empty or oversized question.
+    Vectors that cannot be had (no model, another model's vectors) leave full text, and a note says so; so
+    does an engine's mode that cannot be had. A model that let one question wait is left alone for a while,
+    as `respite` knows. Raises UsageError on an empty or oversized question.
     """
     text = question.text.strip()
     if not text:
@@ -92,20 +96,40 @@ def ask(
             f"the question has {len(text):,} characters, at most {MAX_QUERY:,} are read",
             hint="ask with the part that matters, or store the text with `ragmem ingest -`",
         )
+    respite = respite or Respite()
+    notes: list[str] = []
     if question.mode is not None:
-        return _ask_engine(catalog, open_store(), question, policy=policy, now=now)
+        try:
+            with _asking(respite):
+                return _ask_engine(catalog, open_store(), question, policy=policy, now=now)
+        except BackendError as error:
+            notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error}")
     depth = policy.candidates * (10 if question.filtered else 1)
     lexical = search_text(catalog.database, text, limit=depth, projects=question.projects)
-    notes: list[str] = []
     vectors: list[Hit] = []
-    rung = "text and vectors"
-    try:
-        vectors = open_store().search(text, limit=depth, projects=question.projects)
-    except BackendError as error:
-        rung = "text"
-        notes.append(f"searched by full text only: {error}")
+    rung = "text"
+    if not notes:
+        try:
+            with _asking(respite):
+                vectors = open_store().search(text, limit=depth, projects=question.projects)
+            rung = "text and vectors"
+        except BackendError as error:
+            notes.append(f"searched by full text only: {error}")
     matches = _rank(catalog, question, lexical, vectors, policy=policy, now=now)
     return Answer(question, matches, rung, tuple(notes))
+
+
+@contextmanager
+def _asking(respite: Respite) -> Iterator[None]:
+    """Ask a model within the block, unless it failed a moment ago; raises BackendError."""
+    if (failed := respite.error()) is not None:
+        raise BackendError(str(failed), hint=failed.hint)
+    since = respite.now()
+    try:
+        yield
+    except BackendError as error:
+        respite.failed(error, since=since)
+        raise
 
 
 def _rank(

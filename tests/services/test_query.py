@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragmem.catalog.model_record import ACTIVE
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.memory import Ragmem
@@ -149,8 +150,11 @@ def test_asking_an_empty_home_names_the_next_step(memory):
     assert "ragmem seed" in caught.value.hint
 
 
-def test_another_model_leaves_full_text_and_says_so(open_memory: Callable[..., Ragmem]):
-    open_memory(RAGMEM_STORE_BACKEND="lightrag").seed()
+def test_another_model_that_nobody_can_open_leaves_full_text_and_says_so(open_memory):
+    first = open_memory(RAGMEM_STORE_BACKEND="lightrag")
+    first.seed()
+    # As in a home of an earlier release: nothing says how to open the model of its vectors.
+    first.catalog.models.write(ACTIVE, None)
     other = open_memory(RAGMEM_STORE_BACKEND="lightrag", RAGMEM_MODELS_BACKEND="minilm")
     answer = other.query("stale lock restart")
     assert answer.matches[0].memory.title == "Stale lock"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragmem.backends.fake.embedder import DIMENSIONS, MODEL_ID, FakeEmbedder
+from ragmem.backends.fake.embedder import DIMENSIONS, MODEL_ID, FakeEmbedder, OtherFakeEmbedder
 from ragmem.backends.fake.language_model import FakeLanguageModel
 from ragmem.backends.fake.store import FakeStore
 from ragmem.catalog.database import Database
@@ -23,8 +23,8 @@ __all__ = [
 class FakeModels:
     """The fake embedder, and a fake language model where one is given."""
 
-    def __init__(self, language_model: LanguageModel | None = None) -> None:
-        self._embedder = FakeEmbedder()
+    def __init__(self, language_model: LanguageModel | None = None, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder or FakeEmbedder()
         self._language_model = language_model
 
     @property
@@ -49,9 +49,17 @@ def open_models(options: Mapping[str, object]) -> FakeModels:
     """Return the fake models.
 
     The option `language_model` is how one answers: "valid", "garbage" or "down"; left out, there is none.
+    `model` names another embedder than the usual one, of as many `dimensions`; `url` is its manner: "down" or
+    "slow".
     """
     manner = options.get("language_model")
-    return FakeModels(FakeLanguageModel(str(manner), options) if manner else None)
+    chosen = [options.get(name) for name in ("model", "dimensions", "url")]
+    return FakeModels(
+        FakeLanguageModel(str(manner), options) if manner else None,
+        OtherFakeEmbedder(str(chosen[0] or ""), int(str(chosen[1] or 0)), str(chosen[2] or ""))
+        if any(chosen)
+        else None,
+    )
 
 
 def open_store(options: Mapping[str, object], models: Models, *, database: Database) -> FakeStore:

@@ -2,16 +2,21 @@
 
 import hashlib
 import re
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragmem.errors import BackendError
 from ragmem.ports import Role
 
 DIMENSIONS = 384
 MODEL_ID = "fake-hash"
+
+SLOW = 0.05
+"""Seconds of one call of a slow embedder."""
 
 _WORD = re.compile(r"\w+")
 _STEM = 4
@@ -32,7 +37,7 @@ class FakeEmbedder:
     dimensions = DIMENSIONS
 
     def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
-        """Return an array (len(texts), 384) of unit length rows; the role makes no difference."""
+        """Return an array (len(texts), dimensions) of unit length rows; the role makes no difference."""
         del role
         rows = np.zeros((len(texts), DIMENSIONS), np.float32)
         for number, text in enumerate(texts):
@@ -42,4 +47,27 @@ class FakeEmbedder:
         # Directions may cancel out; that text lies in the direction of nothing in particular.
         rows[norms[:, 0] < 1e-6, 0] = 1.0
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+
+class OtherFakeEmbedder(FakeEmbedder):
+    """A fake model of another name, whose vectors are none of those of the first: turned, and shorter.
+
+    The manner "down" fails each time, as a provider that cannot be reached; "slow" takes a while.
+    """
+
+    def __init__(self, model: str, dimensions: int, manner: str) -> None:
+        self.model_id = f"{MODEL_ID}-{model}" if model else MODEL_ID
+        self.dimensions = dimensions or DIMENSIONS
+        self._turn = sum(model.encode())
+        self._manner = manner
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
+        """Return an array (len(texts), dimensions) of unit length rows; raises BackendError when down."""
+        if self._manner == "down":
+            raise BackendError(f'"{self.model_id}" is down', hint="start it")
+        if self._manner == "slow":
+            time.sleep(SLOW)
+        rows = np.roll(super().embed(texts, role=role), self._turn, axis=1)[:, : self.dimensions]
+        unit: NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
         return unit

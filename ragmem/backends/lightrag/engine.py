@@ -20,7 +20,7 @@ from ragmem.backends.lightrag.names import SEPARATOR
 from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
 from ragmem.backends.lightrag.tokens import PieceTokenizer
 from ragmem.errors import BackendError
-from ragmem.ports import Models
+from ragmem.ports import Embedder, Models
 
 FAREWELL = 5.0
 """Seconds that an interrupted coroutine has to end; a driver waits longer for a server that is frozen."""
@@ -252,10 +252,16 @@ def _settings(options: Mapping[str, object]) -> dict[str, Any]:
 class Engine:
     """LightRAG for each workspace of a home, built on first use."""
 
-    def __init__(self, home: Home, options: Mapping[str, object]) -> None:
+    def __init__(self, home: Home, options: Mapping[str, object], embedder: Embedder) -> None:
         self._home = home
+        self._embedder = embedder
         self._options = options
         self._instances: dict[str, Instance] = {}
+
+    @property
+    def model_id(self) -> str:
+        """Whose vectors its storages write and search."""
+        return self._embedder.model_id
 
     def instance(self, workspace: str) -> Instance:
         """Return the opened LightRAG of a workspace; not to be called from a coroutine."""
@@ -266,12 +272,12 @@ class Engine:
             return found
 
     def _open(self, workspace: str) -> Instance:
-        models = self._home.models
+        embedder = self._home.embedder = self._embedder
         # Another store of the same home may have been opened since; the storages would take its connections.
         register(self._home)
 
         async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
-            return models.embedder.embed(list(texts), role="query" if context == "query" else "document")
+            return embedder.embed(list(texts), role="query" if context == "query" else "document")
 
         return start(
             construct(
@@ -279,8 +285,8 @@ class Engine:
                 working_dir=working_dir(self._home.database.home),
                 workspace=workspace,
                 storages=OURS,
-                embedding=Embedding(models.embedder.model_id, models.embedder.dimensions, embed),
-                models=models,
+                embedding=Embedding(embedder.model_id, embedder.dimensions, embed),
+                models=self._home.models,
                 options=self._options,
             )
         )

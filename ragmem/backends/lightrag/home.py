@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import BackendError
-from ragmem.ports import Models
+from ragmem.ports import Embedder, Models
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,12 +22,14 @@ VectorKey = tuple[str, str, str]
 class Home:
     """One home's database, vector index and models.
 
+    `embedder` is the one that the storages are being built for: they live as long as its vectors answer.
     `prepared` holds, during a put, the vectors that were computed before the write lock was taken.
     """
 
     database: SQLiteDatabase
     models: Models
     index: VectorIndex
+    embedder: Embedder | None = None
     prepared: "dict[VectorKey, NDArray[np.float32]]" = field(default_factory=dict)
 
 

@@ -48,6 +48,8 @@ _CHUNK_OF = "json_extract(o.data, '$.full_doc_id')"
 _CACHED_CHUNK = "json_extract(o.data, '$.chunk_id')"
 _EDGE_KEY = f"o.source || '{names.SEPARATOR}' || o.target"
 
+_OF_MODEL = "(:model = '' OR v.model = :model)"
+
 # What is wrong, and a query (the row is called `o`) whose first column names the rows.
 _RULES: tuple[tuple[str, str], ...] = (
     *(
@@ -92,7 +94,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         (
             "SELECT o.id FROM store_kv o WHERE o.namespace = 'text_chunks'"
             " AND NOT EXISTS (SELECT 1 FROM store_vectors v WHERE v.workspace = o.workspace"
-            f" AND v.namespace = 'chunks' AND v.id = o.id AND v.subject = {_CHUNK_OF})"
+            f" AND v.namespace = 'chunks' AND v.id = o.id AND {_OF_MODEL} AND v.subject = {_CHUNK_OF})"
         ),
     ),
     (
@@ -118,7 +120,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         "entities have no vector",
         (
             "SELECT o.id FROM store_nodes o WHERE (o.workspace, o.id)"
-            " NOT IN (SELECT workspace, subject FROM store_vectors WHERE namespace = 'entities')"
+            " NOT IN (SELECT workspace, subject FROM store_vectors v WHERE namespace = 'entities'"
+            f" AND {_OF_MODEL})"
         ),
     ),
     (
@@ -132,8 +135,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         "relations have no vector",
         (
             "SELECT o.source || ' - ' || o.target FROM store_edges o WHERE (o.workspace, o.source, o.target)"
-            " NOT IN (SELECT workspace, min(subject, object), max(subject, object) FROM store_vectors"
-            " WHERE namespace = 'relationships')"
+            " NOT IN (SELECT workspace, min(subject, object), max(subject, object) FROM store_vectors v"
+            f" WHERE namespace = 'relationships' AND {_OF_MODEL})"
         ),
     ),
     (
@@ -196,11 +199,14 @@ _RULES: tuple[tuple[str, str], ...] = (
 )
 
 
-def violations(connection: sqlite3.Connection) -> list[str]:
-    """Return what the tables say of each other that is not so, one line each."""
+def violations(connection: sqlite3.Connection, model: str = "") -> list[str]:
+    """Return what the tables say of each other that is not so, one line each.
+
+    Everything that can be found has to have a vector of this model; of any, where none is named.
+    """
     found = []
     for what, query in _RULES:
-        rows = sorted({str(row[0]) for row in connection.execute(query)})
+        rows = sorted({str(row[0]) for row in connection.execute(query, {"model": model})})
         if rows:
             found.append(sentence(what, rows))
     return found

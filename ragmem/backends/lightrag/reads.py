@@ -30,6 +30,16 @@ def statistics(connection: sqlite3.Connection) -> dict[str, int]:
     return {name: connection.execute(statement).fetchone()[0] for name, statement in _COUNTS.items()}
 
 
+def vector_models(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
+    """Return how many vectors there are by model and number of dimensions, most first; reads all rows."""
+    return {
+        (model, dimensions): count
+        for model, dimensions, count in connection.execute(
+            "SELECT model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2 ORDER BY 3 DESC"
+        )
+    }
+
+
 def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[tuple[str, str], str]:
     """Return the fingerprint under which each memory was put, by (project, id).
 

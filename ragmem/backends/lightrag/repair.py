@@ -11,6 +11,7 @@ from ragmem.backends.lightrag.deletion import delete_memories
 from ragmem.backends.lightrag.segments import quantise
 from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog.batches import batches
+from ragmem.catalog.model_record import NEXT, ModelRecord, ModelRecords
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.catalog.structure import complete
 from ragmem.ports import Embedder
@@ -53,7 +54,8 @@ _DAMAGED: tuple[str, ...] = (
     (
         "SELECT json_extract(o.data, '$.full_doc_id') FROM store_kv o WHERE o.namespace = 'text_chunks'"
         " AND NOT EXISTS (SELECT 1 FROM store_vectors v WHERE v.workspace = o.workspace"
-        " AND v.namespace = 'chunks' AND v.id = o.id AND v.subject = json_extract(o.data, '$.full_doc_id'))"
+        " AND v.namespace = 'chunks' AND v.id = o.id AND v.model = :model"
+        " AND v.subject = json_extract(o.data, '$.full_doc_id'))"
     ),
     (
         "SELECT json_extract(o.data, '$.full_doc_id')"
@@ -95,19 +97,27 @@ def repair(
 
 
 def _take_out(database: SQLiteDatabase, connection: sqlite3.Connection, embedder: Embedder) -> dict[str, int]:
+    # Vectors that are being made for a change of model are half of a work that may have cost money.
+    coming = ModelRecords(database).read(NEXT) or ModelRecord(embedder.model_id)
     unfit = connection.execute(
-        "DELETE FROM store_vectors WHERE model <> ? OR length(vector) <> ?",
-        (embedder.model_id, embedder.dimensions),
+        "DELETE FROM store_vectors WHERE model NOT IN (:model, :coming) OR length(vector) <>"
+        " CASE model WHEN :model THEN :dimensions ELSE :coming_dimensions END",
+        {
+            "model": embedder.model_id,
+            "dimensions": embedder.dimensions,
+            "coming": coming.model,
+            "coming_dimensions": coming.dimensions,
+        },
     ).rowcount
     connection.execute(f"DELETE FROM store_edges AS o WHERE {_END_IS_LOST}")
-    taken = delete_memories(connection, sorted(_damaged(connection)))
+    taken = delete_memories(connection, sorted(_damaged(connection, embedder.model_id)))
     swept = sweeping.sweep(database, dry_run=False)
     connection.execute(f"UPDATE store_nodes AS o SET degree = {invariants.DEGREE}")
     return {"memories": taken, "unfit_vectors": unfit, "orphans": sum(swept.values())}
 
 
-def _damaged(connection: sqlite3.Connection) -> set[str]:
-    found = {str(key) for query in _DAMAGED for (key,) in connection.execute(query)}
+def _damaged(connection: sqlite3.Connection, model: str) -> set[str]:
+    found = {str(key) for query in _DAMAGED for (key,) in connection.execute(query, {"model": model})}
     chunks = set(
         connection.execute("SELECT workspace, id FROM store_kv WHERE namespace = 'text_chunks'").fetchall()
     )
@@ -135,7 +145,8 @@ def _embed_missing(database: SQLiteDatabase, embedder: Embedder) -> int:
             (workspace, names.ENTITIES, names.entity_id(name), name, "", names.entity_text(name))
             for workspace, name in connection.execute(
                 "SELECT workspace, id FROM store_nodes WHERE (workspace, id) NOT IN"
-                " (SELECT workspace, subject FROM store_vectors WHERE namespace = 'entities')"
+                " (SELECT workspace, subject FROM store_vectors WHERE namespace = 'entities' AND model = ?)",
+                (embedder.model_id,),
             )
         ] + [
             (
@@ -149,7 +160,8 @@ def _embed_missing(database: SQLiteDatabase, embedder: Embedder) -> int:
             for workspace, source, target, data in connection.execute(
                 "SELECT workspace, source, target, data FROM store_edges WHERE (workspace, source, target)"
                 " NOT IN (SELECT workspace, min(subject, object), max(subject, object) FROM store_vectors"
-                " WHERE namespace = 'relationships')"
+                " WHERE namespace = 'relationships' AND model = ?)",
+                (embedder.model_id,),
             )
         ]
     for part in batches(missing, EMBEDDED_AT_ONCE):

@@ -1,6 +1,6 @@
 """The tables of the store, as steps from version to version; all have a `workspace` column (a project).
 
-To change a table, append a `Migration(2, ...)` to STORE; ragmem/catalog/migrations.py says how.
+To change a table, append a `Migration` to STORE; ragmem/catalog/migrations.py says how.
 """
 
 from ragmem.catalog.database import Connection, Database
@@ -148,11 +148,50 @@ _VECTORS_BY_AGE = (
     "CREATE INDEX IF NOT EXISTS store_vectors_by_age ON store_vectors (namespace, model)",
 )
 
+# Two models' vectors of one text may stand side by side. A constraint of a table cannot be taken off, so the
+# table is written anew; the seqs stay, and so does the highest that was ever given. The unique index is an
+# index of its own this time, and is built sorted, after the rows.
+_TWO_MODELS = (
+    "DROP TABLE IF EXISTS store_vectors_anew",
+    """
+    CREATE TABLE store_vectors_anew (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      object TEXT NOT NULL,
+      model TEXT NOT NULL,
+      scale REAL NOT NULL,
+      vector BLOB NOT NULL,
+      created INTEGER NOT NULL
+    )
+    """,
+    """
+    INSERT INTO store_vectors_anew
+    SELECT seq, workspace, namespace, id, subject, object, model, scale, vector, created
+    FROM store_vectors ORDER BY seq
+    """,
+    "DELETE FROM sqlite_sequence WHERE name = 'store_vectors_anew'",
+    """
+    INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'store_vectors_anew', seq FROM sqlite_sequence WHERE name = 'store_vectors'
+    """,
+    "DROP TABLE store_vectors",
+    "ALTER TABLE store_vectors_anew RENAME TO store_vectors",
+    "CREATE UNIQUE INDEX store_vectors_by_id ON store_vectors (workspace, namespace, id, model)",
+    "CREATE INDEX store_vectors_by_age ON store_vectors (namespace, model)",
+    """
+    CREATE INDEX store_vectors_by_memory ON store_vectors (workspace, subject) WHERE namespace = 'chunks'
+    """,
+)
+
 STORE = Schema(
     "store",
     (
         Migration(1, "tables", _TABLES),
         Migration(2, "vectors by age", _VECTORS_BY_AGE, reads_without=True),
+        Migration(3, "vectors of two models", _TWO_MODELS, reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

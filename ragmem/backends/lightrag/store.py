@@ -1,12 +1,22 @@
 """The store on LightRAG: writes go through its merge, searches read the same tables without importing it."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragmem.backends.lightrag import deletion, home, invariants, names, reads, reuse, schema, sweeping
+from ragmem.backends.lightrag import (
+    deletion,
+    home,
+    invariants,
+    names,
+    reads,
+    reuse,
+    schema,
+    second_model,
+    sweeping,
+)
 from ragmem.backends.lightrag.asking import askable
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
@@ -14,7 +24,8 @@ from ragmem.backends.lightrag.vector_index import VectorIndex
 from ragmem.catalog import structure
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Entity, Hit, Record, Relation
-from ragmem.ports import Mode, Models
+from ragmem.errors import BackendError
+from ragmem.ports import Embedder, Mode, Models, TextsOf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,17 +50,22 @@ class LightRAGStore:
         self._opened_engine: Engine | None = None
         self._engine_guard = threading.Lock()
         self._ready: tuple[int, ...] | None = None
-        self._ahead: dict[VectorKey, tuple[str, NDArray[np.float32]]] = {}
+        self._ahead: dict[VectorKey, tuple[str, str, NDArray[np.float32]]] = {}
         self._ahead_guard = threading.Lock()
         home.register(self._home)
 
     @property
     def _engine(self) -> "Engine":
+        embedder = self._models.embedder
         with self._engine_guard:
+            if self._opened_engine is not None and self._opened_engine.model_id != embedder.model_id:
+                # Another model's vectors answer since; LightRAG knows one length of vectors.
+                self._opened_engine.close()
+                self._opened_engine = None
             if self._opened_engine is None:
                 from ragmem.backends.lightrag.engine import Engine
 
-                self._opened_engine = Engine(self._home, self._options)
+                self._opened_engine = Engine(self._home, self._options, embedder)
             return self._opened_engine
 
     def _create(self) -> None:
@@ -67,38 +83,52 @@ class LightRAGStore:
         from ragmem.backends.lightrag import ingest
 
         self._create()
-        vectors = ingest.embed(self._database, self._models.embedder, records)
+        embedder = self._models.embedder
+        vectors = ingest.embed(self._database, embedder, records)
         with self._ahead_guard:
             texts = vector_texts(records)
-            self._ahead.update({key: (texts[key], vector) for key, vector in vectors.items()})
+            self._ahead.update(
+                {key: (texts[key], embedder.model_id, vector) for key, vector in vectors.items()}
+            )
 
-    def _take_ahead(self, records: Sequence[Record]) -> "dict[VectorKey, NDArray[np.float32]]":
+    def _take_ahead(self, records: Sequence[Record], model: str) -> "dict[VectorKey, NDArray[np.float32]]":
         with self._ahead_guard:
             if not self._ahead:
                 return {}
             taken = [(key, text, self._ahead.pop(key, None)) for key, text in vector_texts(records).items()]
-        # A record may have changed since: its vectors are of the former text.
-        return {key: ahead[1] for key, text, ahead in taken if ahead is not None and ahead[0] == text}
+        # A record or the model may have changed since: its vectors are of the former one.
+        return {
+            key: ahead[2] for key, text, ahead in taken if ahead is not None and ahead[:2] == (text, model)
+        }
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing; what is stored just so already is left alone.
 
         Raises BackendError when the embedder fails, StoreBusyError and StorageError as the database does.
         """
+        self._create()
+        while not self._put(records, finish):
+            pass  # another model took over meanwhile, which happens once
+
+    def _put(self, records: Sequence[Record], finish: Callable[[], None] | None) -> bool:
+        """Index the records; return False, and change nothing, where another model's vectors answer since."""
         from ragmem.backends.lightrag import ingest
 
-        self._create()
-        model = self._models.embedder.model_id
+        embedder = self._models.embedder
+        model = embedder.model_id
         wanted = {record.memory.id: (record, fingerprint_of(record, model)) for record in records}
         changed = self._changed(wanted, self._stored(wanted))
+        engine = self._engine
         for project in {record.memory.scope.project for record, _ in changed}:
-            self._engine.instance(project)  # imports LightRAG before the lock is taken
-        ready = self._take_ahead(records)
+            engine.instance(project)  # imports LightRAG before the lock is taken
+        ready = self._take_ahead(records, model)
         prepared = ready | ingest.embed(
-            self._database, self._models.embedder, [record for record, _ in changed], without=ready
+            self._database, embedder, [record for record, _ in changed], without=ready
         )
         try:
             with self._database.write() as connection:
+                if engine.model_id != model or self._models.embedder.model_id != model:
+                    return False
                 if changed:
                     # Asked again: another process may have put the same ones meanwhile.
                     stored = self._stored(wanted)
@@ -108,12 +138,13 @@ class LightRAGStore:
                         connection, model, [record for record, _ in changed if record.memory.id in replaced]
                     )
                     deletion.delete_memories(connection, sorted(replaced))
-                    ingest.insert(self._home, self._engine, changed, prepared)
+                    ingest.insert(self._home, engine, changed, prepared)
                 if finish is not None:
                     finish()
         except BaseException:
-            self._engine.discard_pending()
+            engine.discard_pending()
             raise
+        return True
 
     def _stored(self, wanted: Iterable[str]) -> dict[tuple[str, str], str]:
         with self._database.read() as connection:
@@ -148,8 +179,20 @@ class LightRAGStore:
         if not query.strip() or not self._readable():
             return []
         embedder = self._models.embedder
-        vector = np.asarray(embedder.embed([query], role="query")[0], np.float32)
-        hits = self._index.search(names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects)
+        while True:
+            vector = np.asarray(embedder.embed([query], role="query")[0], np.float32)
+            try:
+                hits = self._index.search(
+                    names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects
+                )
+            except BackendError:
+                if embedder.model_id == self._models.embedder.model_id:
+                    raise
+                hits = []
+            answering = self._models.embedder
+            if answering.model_id == embedder.model_id:
+                break
+            embedder = answering  # another model took over meanwhile, and the former's vectors go
         return [
             Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
             for rank, hit in enumerate(hits, start=1)
@@ -223,23 +266,62 @@ class LightRAGStore:
         if lacking:
             return found
         with self._database.read() as connection:
-            found += invariants.violations(connection)
+            found += invariants.violations(connection, self._model_that_answers())
             if deep:
                 found += invariants.evidence_violations(connection)
                 found += invariants.vector_violations(connection, self._models.embedder)
         return found + [f"vector files of {name}: {problem}" for name, problem in self._index.check()]
+
+    def _model_that_answers(self) -> str:
+        try:
+            return self._models.embedder.model_id
+        except BackendError:  # the checks of the models tell of it
+            return ""
 
     def vector_models(self) -> Mapping[tuple[str, int], int]:
         """Return how many vectors there are of each model and number of dimensions."""
         if not self._readable():
             return {}
         with self._database.read() as connection:
-            return {
-                (model, dimensions): count
-                for model, dimensions, count in connection.execute(
-                    "SELECT model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2 ORDER BY 3 DESC"
-                )
-            }
+            return reads.vector_models(connection)
+
+    def model_of_most(self) -> tuple[str, int] | None:
+        """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
+        if not self._readable():
+            return None
+        with self._database.read() as connection:
+            return second_model.model_of_most(connection)
+
+    def has_vectors_of(self, model: str) -> bool:
+        """Tell whether any vector is of this model."""
+        if not self._readable():
+            return False
+        with self._database.read() as connection:
+            return second_model.has_vectors_of(connection, model)
+
+    def second_model(self, model: str) -> tuple[int, int]:
+        """Return how many vectors this model has, and how many it would have if all were made."""
+        if not self._readable():
+            return 0, 0
+        with self._database.read() as connection:
+            return second_model.progress(connection, model)
+
+    def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+        """Make the vectors that the embedder's model lacks, a batch in a transaction."""
+        if self._readable():
+            yield from second_model.fill(self._database, embedder, texts_of)
+
+    def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
+        """Call `finish` in a transaction in which the model lacks nothing; tell whether it was called."""
+        self._create()
+        self._index.warm(names.CHUNKS, model)
+        return second_model.change_over(self._database, model, finish=finish)
+
+    def drop_others(self, model: str) -> Iterator[int]:
+        """Remove the vectors of all other models, some in each transaction, then their files."""
+        if self._readable():
+            yield from second_model.drop_others(self._database, model)
+            self._index.compact(dry_run=False)
 
     def repair(self, *, whole: bool = False) -> Mapping[str, int]:
         """Take out what is damaged (or everything), write what is derived anew; return counts by sort."""

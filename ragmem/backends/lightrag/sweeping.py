@@ -1,9 +1,10 @@
 """Removing rows that belong to no memory: what a bug, a restored backup or a foreign writer left behind."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ragmem.backends.lightrag import names
+from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.sqlite import SQLiteDatabase
 
 _NO_DOCUMENT = """
@@ -71,6 +72,23 @@ NOTHING: Mapping[str, int] = dict.fromkeys([*(name for name, _, _ in _STEPS), "s
 """The figures of a sweep that found nothing."""
 
 
+# Vectors of a model that was given up, or of the former one where a change was killed before its end. What
+# has none of the model that answers is damage and not litter: a repair looks after it.
+_OTHER_MODELS = (
+    "vectors",
+    "store_vectors",
+    """
+    o.model NOT IN (
+      SELECT json_extract(value, '$.model') FROM main.meta WHERE key IN ('active_model', 'next_model')
+    )
+    AND EXISTS (
+      SELECT 1 FROM main.store_vectors AS v WHERE v.workspace = o.workspace AND v.namespace = o.namespace
+      AND v.id = o.id
+      AND v.model = (SELECT json_extract(value, '$.model') FROM main.meta WHERE key = 'active_model')
+    )
+    """,
+)
+
 _TABLES = tuple(dict.fromkeys(table for _, table, _ in _STEPS))
 
 # What a dry run has "removed": rows by table, and how many relations each entity has lost by that.
@@ -115,15 +133,19 @@ def sweep(database: SQLiteDatabase, *, dry_run: bool) -> dict[str, int]:
     """
     if dry_run:
         with database.read() as connection:
-            return _count(connection)
+            return _count(connection, _steps(database, connection))
     figures = {name: 0 for name, _, _ in _STEPS}
     with database.write() as connection:
-        for name, table, condition in _STEPS:
+        for name, table, condition in _steps(database, connection):
             figures[name] += connection.execute(f"DELETE FROM {table} AS o WHERE {condition}").rowcount
     return figures
 
 
-def _count(connection: sqlite3.Connection) -> dict[str, int]:
+def _steps(database: SQLiteDatabase, connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
+    return (*_STEPS, _OTHER_MODELS) if table_exists(database, connection, "meta") else _STEPS
+
+
+def _count(connection: sqlite3.Connection, steps: Sequence[tuple[str, str, str]]) -> dict[str, int]:
     """Return the figures of a sweep, for which temporary views without marked rows stand in for the tables.
 
     They belong to the connection, not to the file, so this works where nothing can be written.
@@ -135,7 +157,7 @@ def _count(connection: sqlite3.Connection) -> dict[str, int]:
             connection.execute(statement)
         for table in _TABLES:
             connection.execute(_LEFT.format(table=table, columns=_COLUMNS.get(table, "o.*")))
-        for name, table, condition in _STEPS:
+        for name, table, condition in steps:
             figures[name] += connection.execute(
                 f"INSERT INTO temp.swept_rows SELECT '{table}', o.row FROM {table} AS o WHERE {condition}"
             ).rowcount

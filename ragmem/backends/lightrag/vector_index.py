@@ -110,6 +110,17 @@ class VectorIndex:
             self._refuse_other_model(namespace, model)
         return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
 
+    def warm(self, namespace: str, model: str) -> None:
+        """Write the files of a model that nobody has asked yet, so that the first question need not."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+                (namespace, model),
+            ).fetchone()
+        if row is not None:
+            with self._guard:
+                self._view(Group(namespace, model, *row))
+
     def _nearest(self, group: Group, wanted: _Wanted, *, checked: bool = True) -> list[VectorHit] | None:
         """Return at least the wanted hits, as far as there are so many; None where the files prove wrong."""
         with self._guard:
@@ -171,7 +182,7 @@ class VectorIndex:
         if other is not None and ours is None:
             raise BackendError(
                 f'the vectors were made by the model "{other[0]}", not by "{model}"',
-                hint="run `ragmem seed --rebuild`, or set the former model in config.toml",
+                hint="run `ragmem models use` or `ragmem seed --rebuild`, or set the former model back",
             )
 
     def _view(self, group: Group) -> _View:

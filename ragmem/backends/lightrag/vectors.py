@@ -34,7 +34,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         self._database = self._home.database
         options = self.global_config.get("vector_db_storage_cls_kwargs") or {}
         self.cosine_better_than_threshold = float(options.get("cosine_better_than_threshold", 0.2))
-        self._model = self._home.models.embedder.model_id
+        self._model = (self._home.embedder or self._home.models.embedder).model_id
         # None marks a removal. LightRAG removes a relation and adds it again at each merge: in between the
         # row (and its vector) must not be lost.
         self._pending: dict[str, _Fields | None] = {}
@@ -56,7 +56,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         with self._database.read() as connection:
             rows = connection.execute(
                 # Reads all of the workspace's relations: an index for this rare call would cost each insert.
-                "SELECT id FROM store_vectors"
+                "SELECT DISTINCT id FROM store_vectors"
                 " WHERE workspace = ?1 AND namespace = ?2 AND (subject = ?3 OR object = ?3)",
                 (self.workspace, self.namespace, entity_name),
             ).fetchall()
@@ -205,8 +205,8 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
             for part in batches(ids):
                 for key, subject, other, created in connection.execute(
                     f"SELECT id, subject, object, created FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-                    (self.workspace, self.namespace, *part),
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
+                    (self.workspace, self.namespace, *part, self._model),
                 ):
                     found[key] = {**self._fields(subject, other), "id": key, "created_at": created}
         self._with_content(list(found.values()))

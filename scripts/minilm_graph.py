@@ -51,28 +51,39 @@ class _Graph:
         self.nodes.append(helper.make_node(operator, inputs, list(outputs), **attributes))
         return outputs[0]
 
-    def product(self, x: str, matrix: str, result: str = "") -> str:
-        """Multiply with an int8 matrix of the weights file, without its bias."""
+    def product(self, x: str, matrix: str, result: str, *, bias: bool = True) -> str:
+        """Multiply with an int8 matrix of the weights file, and add its bias."""
         inputs = [x, self.weight(f"{matrix}.values"), self.weight(f"{matrix}.scale")]
-        return self.node("DynamicQuantizeMatMul", inputs, result or f"{matrix}.product", domain=FUSED)
+        if bias:
+            inputs += ["", self.weight(f"{matrix}.bias")]
+        return self.node("DynamicQuantizeMatMul", inputs, result, domain=FUSED)
 
-    def split_product(self, x: str, matrix: str) -> str:
-        """Multiply the row of [CLS] by itself.
+    def add_and_norm(self, x: str, skip: str, norm: str) -> str:
+        """Add the skipped input, then normalise.
+
+        SkipLayerNormalization would do both at once, at a sixth of the speed (onnxruntime 1.31): it took a
+        quarter of the whole model's time.
+        """
+        total = self.node("Add", [x, skip], f"{norm}.sum")
+        inputs = [total, self.weight(f"{norm}.weight"), self.weight(f"{norm}.bias")]
+        return self.node("LayerNormalization", inputs, f"{norm}.out", axis=-1, epsilon=NORM_EPSILON)
+
+    def feed_forward(self, x: str, layer: str) -> str:
+        """Expand, activate and contract, the row of [CLS] by itself.
 
         All rows that are quantised together share one scale, and after the first layer the activations of
         [CLS] are four to ten times those of the other tokens. This brings the mean cosine to the original
-        from .993 to .998, that of the worst of 50 texts from .975 to .994; it costs some 10 % of the speed.
+        from .993 to .998, that of the worst of 50 texts from .975 to .994; it costs some 4 % of the speed.
         """
-        rows = [f"{matrix}.first", f"{matrix}.rest"]
+        rows = [f"{layer}.first", f"{layer}.rest"]
         self.node("Split", [x, "first_and_rest"], *rows, axis=1)
-        products = [self.product(row, matrix, f"{row}.product") for row in rows]
-        return self.node("Concat", products, f"{matrix}.product", axis=1)
-
-    def add_and_norm(self, x: str, skip: str, matrix: str, norm: str) -> str:
-        """Add the matrix's bias and the skipped input, then normalise."""
-        names = [f"{norm}.weight", f"{norm}.bias", f"{matrix}.bias"]
-        inputs = [x, skip, *(self.weight(name) for name in names)]
-        return self.node("SkipLayerNormalization", inputs, f"{norm}.out", epsilon=NORM_EPSILON, domain=FUSED)
+        results = []
+        for row in rows:
+            hidden = self.product(row, f"{layer}.expand", f"{row}.expanded")
+            # Not BiasGelu: with the bias in the product this is nearly twice as fast.
+            hidden = self.node("Gelu", [hidden], f"{row}.hidden", domain=FUSED)
+            results.append(self.product(hidden, f"{layer}.contract", f"{row}.contracted"))
+        return self.node("Concat", results, f"{layer}.contracted", axis=1)
 
 
 def _add_embedding(graph: _Graph) -> str:
@@ -93,7 +104,7 @@ def _add_embedding(graph: _Graph) -> str:
 
 def _add_layer(graph: _Graph, x: str, number: int) -> str:
     layer = f"layer.{number}"
-    joined = graph.product(x, f"{layer}.attention_in")
+    joined = graph.product(x, f"{layer}.attention_in", f"{layer}.joined", bias=False)
     parts = [f"{layer}.{part}" for part in ("query", "key", "value")]
     graph.node("Split", [joined, "thirds"], *parts, axis=2)
     inputs = [*parts, graph.weight(f"{layer}.attention_in.bias")]
@@ -101,13 +112,9 @@ def _add_layer(graph: _Graph, x: str, number: int) -> str:
     context = graph.node(
         "MultiHeadAttention", inputs, f"{layer}.context", num_heads=HEADS, scale=1.0, domain=FUSED
     )
-    y = graph.product(context, f"{layer}.attention_out")
-    y = graph.add_and_norm(y, x, f"{layer}.attention_out", f"{layer}.attention_norm")
-    hidden = graph.split_product(y, f"{layer}.expand")
-    inputs = [hidden, graph.weight(f"{layer}.expand.bias")]
-    hidden = graph.node("BiasGelu", inputs, f"{layer}.hidden", domain=FUSED)
-    z = graph.split_product(hidden, f"{layer}.contract")
-    return graph.add_and_norm(z, y, f"{layer}.contract", f"{layer}.output_norm")
+    y = graph.product(context, f"{layer}.attention_out", f"{layer}.attended")
+    y = graph.add_and_norm(y, x, f"{layer}.attention_norm")
+    return graph.add_and_norm(graph.feed_forward(y, layer), y, f"{layer}.output_norm")
 
 
 def build_graph(spans: Mapping[str, Span], *, location: str) -> bytes:

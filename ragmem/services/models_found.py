@@ -66,6 +66,11 @@ def _name_of(folder: str) -> str:
     return folder.replace(SEPARATOR, "/", 1)
 
 
+def found_at(folder: Path) -> FoundModel | None:
+    """Return the model of a folder that somebody named; None where there is none."""
+    return _examine(folder.name, "cache", folder)
+
+
 def _examine(name: str, place: Place, folder: Path) -> FoundModel | None:
     """Return what a folder holds; None for what is no model, such as a data set's or an image's."""
     config = _read_json(folder / CONFIG)

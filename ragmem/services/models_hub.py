@@ -1,0 +1,226 @@
+"""Asking a hub of models over HTTP: what a model consists of, and its files; every failure has its next step.
+
+Not through huggingface_hub: that takes what lies there for the model when the hub fails, does not compare
+checksums, and has changed its HTTP library twice. Two addresses are all that is needed of it.
+"""
+
+import http.client
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote, urlsplit
+
+from ragmem import __version__
+from ragmem.errors import NotFoundError, RagmemError, UsageError
+
+DEFAULT_ENDPOINT = "https://huggingface.co"
+
+TIMEOUT_S = 30.0
+"""Without a byte; a large file may take hours."""
+
+TRIES = 4
+"""For what may pass: a busy or failing server, a connection that breaks."""
+
+_FIRST_PAUSE_S = 0.5
+_MOST_ANSWER_BYTES = 50_000_000
+_PIECE_BYTES = 1 << 20
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+# Nothing that runs code when it is read: no pickle, no Python. Numbered folders are modules of
+# sentence-transformers, which say how an embedding model pools.
+_WANTED = re.compile(
+    r"(?!consolidated)(\d_\w+/)?([\w.-]+\.(safetensors|json|txt|jinja|model)|tokenizer[\w.-]*|LICEN[CS]E[\w.-]*|NOTICE)",
+    re.ASCII,
+)
+_UNWANTED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|py|msgpack|h5|onnx|gguf)")
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """A file of a model: its path in the folder, its size, a checksum (SHA-256, or that of a git blob)."""
+
+    path: str
+    bytes: int
+    sha256: str = ""
+    blob: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model of a hub at one revision, with the files of it that are of use here."""
+
+    name: str
+    revision: str
+    licence: str
+    files: tuple[HubFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """What all the files have together."""
+        return sum(file.bytes for file in self.files)
+
+
+class Hub:
+    """A hub at an address; the key goes to that host alone."""
+
+    def __init__(self, endpoint: str, *, key: str = "", pause: float = _FIRST_PAUSE_S) -> None:
+        """Raise UsageError for what is no address; `pause` is the seconds before the second try."""
+        self.endpoint = endpoint.rstrip("/")
+        parts = urlsplit(self.endpoint)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise UsageError(f'"{endpoint}" is no address of a hub', hint=f"such as {DEFAULT_ENDPOINT}")
+        self._key = key
+        self._pause = pause
+        self._opener = urllib.request.build_opener(_Redirects())
+
+    def describe(self, name: str, revision: str = "main") -> HubModel:
+        """Return the model's revision, licence and files; raises RagmemError for what cannot be had."""
+        path = f"api/models/{quote(name)}/revision/{quote(revision, safe='')}?blobs=true"
+        with self._asked(path, name=name, revision=revision) as answer:
+            body = answer.read(_MOST_ANSWER_BYTES)
+        try:
+            found = json.loads(body)
+            card = found.get("cardData") or {}
+            files = tuple(_file(entry) for entry in found["siblings"] if _is_wanted(entry["rfilename"]))
+            return HubModel(name, str(found["sha"]), _licence(card, found.get("tags") or []), files)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RagmemError(
+                f'"{self.endpoint}" does not answer as a hub of models does',
+                hint="check --from or HF_ENDPOINT",
+            ) from error
+
+    def fetch(self, model: HubModel, file: HubFile, into: Path) -> Iterator[int]:
+        """Append what is missing to a file that was begun; yield the bytes of each piece.
+
+        A broken connection is taken up again where it broke. Raises RagmemError when it cannot be had.
+        """
+        path = f"{quote(model.name)}/resolve/{quote(model.revision, safe='')}/{quote(file.path)}"
+        tries = 0
+        while (begun := into.stat().st_size if into.exists() else 0) < file.bytes or not into.exists():
+            headers = {"Range": f"bytes={begun}-"} if begun else {}
+            try:
+                with (
+                    self._asked(path, name=model.name, revision=model.revision, headers=headers) as answer,
+                    into.open("r+b" if into.exists() else "w+b") as target,
+                ):
+                    # A server that knows no ranges begins anew.
+                    target.truncate(begun if answer.status == http.client.PARTIAL_CONTENT else 0)
+                    target.seek(0, 2)
+                    left = file.bytes - target.tell()
+                    while left > 0 and (piece := answer.read(min(_PIECE_BYTES, left))):
+                        target.write(piece)
+                        left -= len(piece)
+                        tries = 0
+                        yield len(piece)
+                    if left <= 0:
+                        return
+            except (http.client.HTTPException, ConnectionError, TimeoutError):
+                pass
+            tries += 1
+            if tries >= TRIES:
+                raise RagmemError(
+                    f'the connection to "{self.endpoint}" breaks off again and again',
+                    hint="run the same command again: it goes on where it was",
+                )
+            time.sleep(self._pause * 2**tries)
+
+    @contextmanager
+    def _asked(
+        self, path: str, *, name: str, revision: str, headers: Mapping[str, str] | None = None
+    ) -> Iterator[Any]:
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            f"{self.endpoint}/{path}",
+            headers={"User-Agent": f"ragmem/{__version__}", "Accept-Encoding": "identity", **(headers or {})},
+        )
+        if self._key:
+            request.add_unredirected_header("Authorization", f"Bearer {self._key}")
+        answer: IO[bytes]
+        for tried in range(1, TRIES + 1):
+            try:
+                answer = self._opener.open(request, timeout=TIMEOUT_S)
+                break
+            except urllib.error.HTTPError as error:
+                if error.code not in _BUSY or tried == TRIES:
+                    raise self._refused(error, name, revision) from error
+            except (OSError, http.client.HTTPException) as error:
+                if tried == TRIES:
+                    reason = getattr(error, "reason", error)
+                    said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+                    raise RagmemError(
+                        f'cannot reach "{self.endpoint}": {said[:1].lower()}{said[1:]}',
+                        hint="check the network and --from; without one, see `ragmem models bundle`",
+                    ) from error
+            time.sleep(self._pause * 2 ** (tried - 1))
+        with answer:
+            yield answer
+
+    def _refused(self, error: urllib.error.HTTPError, name: str, revision: str) -> RagmemError:
+        word = error.headers.get("X-Error-Code", "")
+        page = f"{self.endpoint}/{name}"
+        if word == "GatedRepo":
+            return RagmemError(
+                f'"{name}" is given only to those who agreed to its terms',
+                hint=f"agree to them at {page}, then set HF_TOKEN to a token of yours",
+            )
+        if word == "RevisionNotFound":
+            return NotFoundError(f'"{name}" has no revision "{revision}"', hint=f"look at {page}")
+        # The public hub answers 401 for a model that does not exist, so as not to tell of private ones.
+        if error.code in {401, 403} and word != "RepoNotFound":
+            known = (
+                "the token in HF_TOKEN is not accepted" if self._key else "set HF_TOKEN to a token of yours"
+            )
+            return RagmemError(
+                f'"{self.endpoint}" does not give "{name}" to us: {error.code}',
+                hint=f"check the name; if it is private, {known}",
+            )
+        if error.code in {401, 404}:
+            return NotFoundError(
+                f'there is no model "{name}" on "{self.endpoint}"',
+                hint="check the name; a private one needs a token in HF_TOKEN",
+            )
+        return RagmemError(
+            f'"{self.endpoint}" answers {error.code} {error.reason}'.rstrip(), hint="try again later"
+        )
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows to other hosts without the key, and never from https to http."""
+
+    def redirect_request(  # noqa: PLR0917 - the standard library's signature
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
+            raise RagmemError(
+                f'"{req.host}" sends us on to an address without encryption', hint="check --from"
+            )
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if request is not None and request.host == req.host:
+            for name, value in req.unredirected_hdrs.items():
+                request.add_unredirected_header(name, value)
+        return request
+
+
+def _is_wanted(path: str) -> bool:
+    return bool(_WANTED.fullmatch(path)) and not _UNWANTED.fullmatch(path) and ".." not in path
+
+
+def _file(entry: Mapping[str, Any]) -> HubFile:
+    large = entry.get("lfs") or {}
+    size = large.get("size", entry.get("size"))
+    if not isinstance(size, int) or size < 0:
+        raise TypeError("a file without a size")
+    return HubFile(entry["rfilename"], size, str(large.get("sha256", "")), str(entry.get("blobId", "")))
+
+
+def _licence(card: Mapping[str, Any], tags: list[Any]) -> str:
+    told = card.get("license_name") or card.get("license")
+    if isinstance(told, str) and told:
+        return told
+    return next((str(tag).removeprefix("license:") for tag in tags if str(tag).startswith("license:")), "")

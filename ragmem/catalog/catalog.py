@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Self
 
 from ragmem.catalog.database import Database
+from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
@@ -27,6 +28,7 @@ class Catalog:
         self.projects = Projects(self.database)
         self.trash = Trash(self.database)
         self.log = Log(self.database)
+        self.extractions = Extractions(self.database)
         self.usage = Usage(self.database)
         self.models = ModelRecords(self.database)
 

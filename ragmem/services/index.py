@@ -1,20 +1,57 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.contents import Contents
+from ragmem.catalog.extractions import RULES, By
 from ragmem.domain.extraction import extract
-from ragmem.domain.model import Chunk, Memory, Record, State
+from ragmem.domain.extraction_answer import Answer
+from ragmem.domain.extraction_prompt import text_key
+from ragmem.domain.extraction_union import unite
+from ragmem.domain.model import Chunk, Extraction, Memory, Record, State
 from ragmem.ports import Store
 
 BATCH = 48
 """Memories in one transaction: few enough that other writers wait for under a second."""
 
 
+Item = tuple[Memory, Sequence[Chunk]]
+
+# A record is made again within the transaction that puts it, where a language model has a say.
+_by_rule = lru_cache(maxsize=2048)(extract)
+
+
 def record_of(memory: Memory, chunks: Sequence[Chunk]) -> Record:
-    """Return what a store keeps of a memory; entities and relations are found by rule."""
-    return Record(memory, tuple(chunks), tuple(extract(chunk) for chunk in chunks))
+    """Return what a store keeps of a memory whose entities and relations are found by rule alone."""
+    return Record(memory, tuple(chunks), tuple(_by_rule(chunk) for chunk in chunks))
+
+
+def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
+    """Return what a store keeps of memories: what the catalog says of them, and nothing else, decides.
+
+    The language model's entities and relations are taken where the catalog chose them and has an answer that
+    can be used and is not empty; rules find them otherwise.
+    """
+    choice = catalog.extractions.choice()
+    if choice.by == "rules":
+        return [record_of(memory, chunks) for memory, chunks in items]
+    keys = {chunk.id: text_key(chunk) for _, chunks in items for chunk in chunks}
+    answers = catalog.extractions.answers(choice.model, set(keys.values()))
+    return [
+        Record(memory, tuple(chunks), tuple(_extraction(chunk, choice.by, answers, keys) for chunk in chunks))
+        for memory, chunks in items
+    ]
+
+
+def _extraction(chunk: Chunk, by: By, answers: Mapping[str, Answer], keys: Mapping[str, str]) -> Extraction:
+    answer = answers.get(keys[chunk.id])
+    if answer is None or not answer.entities:
+        return _by_rule(chunk)
+    found = Extraction(chunk.id, answer.entities, answer.relations)
+    return found if by == "llm" else unite(_by_rule(chunk), found)
 
 
 def index(
@@ -24,22 +61,62 @@ def index(
     *,
     finish: Callable[[], None] | None = None,
 ) -> None:
-    """Put records into the store and mark their memories indexed, all or nothing."""
-    ids = [record.memory.id for record in records]
+    """Put records into the store and mark their memories indexed, all or nothing.
+
+    What another process changed since the records were made is seen to: a memory that has left the catalog is
+    not put, and one of which the catalog says more by now goes on waiting.
+    """
+    wanted = list(records)
 
     def done() -> None:
-        catalog.memories.mark(ids, State.INDEXED)
+        catalog.memories.mark(_current(catalog, wanted), State.INDEXED)
         if finish is not None:
             finish()
 
-    store.put(records, finish=done)
+    while True:
+        try:
+            store.put(wanted, finish=done)
+        except _GoneError as error:
+            wanted = [record for record in wanted if record.memory.id not in error.ids]
+        else:
+            return
+
+
+class _GoneError(Exception):
+    """Memories left the catalog while their records were made; ends the transaction."""
+
+    def __init__(self, ids: set[str]) -> None:
+        super().__init__()
+        self.ids = ids
+
+
+def _current(catalog: Catalog, records: Sequence[Record]) -> set[str]:
+    """Return the memories whose records say what the catalog says now; raises _GoneError."""
+    known = catalog.memories.known(record.memory.id for record in records)
+    gone = {record.memory.id for record in records} - known.keys()
+    if gone:
+        raise _GoneError(gone)
+    current = [
+        record for record in records if known[record.memory.id].content_hash == record.memory.content_hash
+    ]
+    if catalog.extractions.choice() != RULES:
+        made = records_of(catalog, [(record.memory, record.chunks) for record in current])
+        current = [one for one, now in zip(current, made, strict=True) if one.extractions == now.extractions]
+    return {record.memory.id for record in current}
+
+
+def put_again(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:
+    """Index those of some memories that wait, as the catalog has them now."""
+    waiting = [item for item in Contents(catalog.database).of(ids) if item[0].state is State.PENDING]
+    if waiting:
+        index(catalog, store, records_of(catalog, waiting))
 
 
 def index_pending(catalog: Catalog, store: Store, *, advance: Callable[[int], None] | None = None) -> int:
     """Index every memory that was accepted but not finished (a killed run left it so); return how many."""
     total = 0
     for batch in batches(catalog.memories.each(states=[State.PENDING]), BATCH):
-        index(catalog, store, [record_of(memory, catalog.memories.chunks(memory)) for memory in batch])
+        put_again(catalog, store, [memory.id for memory in batch])
         total += len(batch)
         if advance is not None:
             advance(len(batch))

@@ -11,7 +11,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.index import BATCH, index, record_of
+from ragmem.services.index import BATCH, index, records_of
 from ragmem.services.judge import Judged, judge
 from ragmem.services.progress import Progress
 
@@ -75,7 +75,9 @@ def _accept(
     buffered = {item.memory.id for item in fresh if item.memory.state is State.BUFFERED}
     known = catalog.memories.known(buffered)
     faded = [key for key, before in known.items() if before.state is not State.BUFFERED]
-    records = [record_of(item.memory, item.chunks) for item in fresh if item.memory.state is State.PENDING]
+    records = records_of(
+        catalog, [(item.memory, item.chunks) for item in fresh if item.memory.state is State.PENDING]
+    )
 
     def accept() -> None:
         with catalog.database.write():

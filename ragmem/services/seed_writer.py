@@ -10,7 +10,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.model import Record, Tier
 from ragmem.ports import Store
-from ragmem.services.index import forget, index, record_of
+from ragmem.services.index import forget, index, records_of
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
 from ragmem.services.progress import Progress
@@ -94,8 +94,9 @@ class Writer:
             self._settle(batch, [])
             return
         # The acknowledgement: durable and found by full text from here on.
-        self.catalog.memories.accept([(item.memory, item.chunks) for item in batch.judged])
-        records = [record_of(item.memory, item.chunks) for item in batch.judged]
+        items = [(item.memory, item.chunks) for item in batch.judged]
+        self.catalog.memories.accept(items)
+        records = records_of(self.catalog, items)
         prepared = self._pool.submit(self.open_store().prepare, records)
         self._finish_waiting()
         self._waiting = (batch, records, prepared)

@@ -18,7 +18,7 @@ from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.ports import Embedder, LanguageModel, Models, Role, Store
 from ragmem.services import export_lines as form
 from ragmem.services.exporting import export
-from ragmem.services.index import BATCH, index, record_of
+from ragmem.services.index import BATCH, index, records_of
 from ragmem.services.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ def transfer(
         target.catalog.prepare()
         _refuse_others(source, target, merge=merge)
         _copy(source, target, done, progress)
+        _copy_extractions(source, target, merge=merge)
     _index(source, target, models, done, progress, same=same)
     done.reused, done.embedded = models.reused, models.embedded
     if not same:
@@ -193,6 +194,15 @@ def _copy(source: End, target: End, done: Transferred, progress: Progress) -> No
         there.write_log(here.log())
 
 
+def _copy_extractions(source: End, target: End, *, merge: bool) -> None:
+    """Copy what language models found, which was paid for, and let what is indexed already learn of it."""
+    here, there = source.catalog.extractions, target.catalog.extractions
+    added = sum(there.write_rows(rows) for rows in batches(here.rows()))
+    choice = there.choice() if merge else here.choice()
+    if added or choice != there.choice():
+        there.choose(choice, again=target.catalog.memories.ids(states=[State.INDEXED]))
+
+
 def _copy_batch(target: End, there: Contents, batch: Sequence[Item], done: Transferred) -> None:
     with target.catalog.database.write():
         known = target.catalog.memories.get(memory.id for memory, _ in batch)
@@ -228,7 +238,7 @@ def _index(
     contents = Contents(target.catalog.database)
     progress.begin("index", len(ids))
     for batch in batches(sorted(ids), BATCH):
-        records = [record_of(memory, chunks) for memory, chunks in contents.of(batch)]
+        records = records_of(target.catalog, list(contents.of(batch)))
         models.vectors = dict(origin.vectors(records)) if origin is not None else {}
         if same:
             store.put(records)

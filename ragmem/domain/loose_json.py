@@ -1,0 +1,82 @@
+"""JSON as language models write it: fenced, with prose around it, with commas too many, or cut short."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_CHARS = 50_000
+"""What is longer is no answer; its beginning tells as much."""
+
+_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+# A string that is not closed ends with its line: looking on for its end from each quote would take for ever.
+_STRING = r'"(?:[^"\\\n]|\\.)*+"?'
+_STRING_OR_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
+_STRING_OR_BRACE = re.compile(rf"{_STRING}|[{{}}]")
+
+
+@dataclass(frozen=True, slots=True)
+class LooseJson:
+    """The JSON values of a text. `whole` where they are one document, else they are what is whole of it."""
+
+    values: list[Any] = field(default_factory=list)
+    whole: bool = False
+
+
+def read_loosely(text: str) -> LooseJson:
+    """Return the JSON document in a text, or the innermost objects of one that is broken; never raises.
+
+    What a model thought aloud before is left out. Of a key that comes twice with lists both count.
+    """
+    content = _THOUGHT.sub("", text[:MAX_CHARS])
+    for candidate in _documents(content):
+        found, value = _read(candidate)
+        if found:
+            return LooseJson([value], whole=True)
+    return LooseJson([value for found, value in map(_read, _innermost(content)) if found])
+
+
+def _documents(content: str) -> Iterator[str]:
+    """Yield what may be the whole document: all of it, else from the first bracket to the last one."""
+    yield content
+    starts = [at for at in (content.find("{"), content.find("[")) if at >= 0]
+    for start in sorted(starts):
+        end = content.rfind("}" if content[start] == "{" else "]")
+        if end > start:
+            yield content[start : end + 1]
+
+
+def _innermost(content: str) -> Iterator[str]:
+    """Yield the objects that hold no other one."""
+    start = -1
+    for found in _STRING_OR_BRACE.finditer(content):
+        if found.group() == "{":
+            start = found.start()
+        elif found.group() == "}" and start >= 0:
+            yield content[start : found.end()]
+            start = -1
+
+
+def _read(content: str) -> tuple[bool, Any]:
+    """Return whether a text is JSON, commas before closing brackets apart, and its value."""
+    # Lines break inside of strings too, where a model writes them by hand.
+    reader = json.JSONDecoder(strict=False, object_pairs_hook=_object)
+    with suppress(ValueError, RecursionError):
+        return True, reader.decode(content)
+    with suppress(ValueError, RecursionError):
+        return True, reader.decode(_STRING_OR_COMMA.sub(_without_comma, content))
+    return False, None
+
+
+def _without_comma(found: re.Match[str]) -> str:
+    return "" if found.group() == "," else found.group()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    for key, value in pairs:
+        before = read.get(key)
+        read[key] = before + value if isinstance(before, list) and isinstance(value, list) else value
+    return read

@@ -48,14 +48,16 @@ def subfolders(parent: Path) -> Iterator[Path]:
     yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
 
 
-def find_model(name: str, *, data: Path, environ: Mapping[str, str], home: Path) -> Path | None:
+def find_model(name: str, *, models: Path, environ: Mapping[str, str], home: Path) -> Path | None:
     """Return the folder of a model, by its name on the hub: ragmem's own comes before the hub's cache.
+
+    `models` is ragmem's own folder of models.
 
     None where the model is in neither, or the name is none that the hub would have.
     """
     if not _NAME.fullmatch(name):
         return None
-    own = folder_of(data, name)
+    own = models / name.replace("/", SEPARATOR)
     if own.is_dir():
         return own
     return snapshot_of(hub_cache(environ, home=home) / f"models--{name.replace('/', SEPARATOR)}")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.backends import minilm, mlx
+from ragmem.backends import minilm
 from ragmem.backends.minilm import MiniLmEmbedder
 from ragmem.backends.minilm import embedder as embedder_module
 from ragmem.backends.minilm.embedder import FOLDER, batch
@@ -299,13 +299,6 @@ def test_every_engine_has_the_same_model_id_and_its_own_name(open_embedder):
     assert numpy_embedder.model_id == minilm.MODEL_ID == minilm.open_models({}).embedder.model_id
     assert numpy_embedder.engine == "numpy"
     assert numpy_embedder.dimensions == 384
-
-
-def test_the_mlx_backend_opens_the_bundled_model_and_refuses_others():
-    assert mlx.open_models({"model": "all-MiniLM-L6-v2"}).embedder.model_id == minilm.MODEL_ID
-    with pytest.raises(BackendError, match="Qwen3") as caught:
-        mlx.open_models({"model": "Qwen3-Embedding-0.6B"})
-    assert minilm.MODEL_ID in caught.value.hint
 
 
 VNNI = "processor : 0\nflags : fpu sse2 avx512_vnni\n"

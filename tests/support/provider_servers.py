@@ -25,10 +25,13 @@ class Server:
         self._going = 0
         self.most_at_once = 0
         self.slow_s = 0.0
+        self.trickle_s = 0.0
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Head and body are written one after the other, and would wait 40 ms for each other.
+            disable_nagle_algorithm = True
 
             def do_GET(self):
                 owner.handle(self)
@@ -87,11 +90,18 @@ class Server:
                 handler.wfile.flush()
                 handler.close_connection = True
                 return
+            if self.trickle_s:
+                for place in range(len(content)):
+                    handler.wfile.write(content[place : place + 1])
+                    handler.wfile.flush()
+                    time.sleep(self.trickle_s)
+                return
             handler.wfile.write(content)
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True  # the client gave up, as it should
 
     def close(self):
+        """Stop answering; closing twice is fine."""
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()

@@ -107,7 +107,7 @@ def make_qwen3(folder: Path, *, embedding: bool = False, quantization: dict | No
     weights = _qwen3_weights()
     if quantization:
         config["quantization"] = quantization
-        weights = _quantized(weights, **quantization)
+        weights = quantized(weights, **quantization)
     _write_json(folder / "config.json", config)
     _save(folder, weights)
     return folder
@@ -276,7 +276,8 @@ def _norm(name, matrix):
     return {f"{name}.weight": 1 + matrix(WIDTH, scale=0.1), f"{name}.bias": matrix(WIDTH, scale=0.1)}
 
 
-def _quantized(weights, *, group_size, bits):
+def quantized(weights, *, group_size, bits):
+    """Return the weights with their matrices packed as MLX packs them."""
     import mlx.core as mx
 
     found = {}

@@ -1,21 +1,127 @@
-"""Models on MLX: Apple silicon's own engine, CUDA's on Linux, and tested on every Linux processor."""
+"""Models on MLX: Apple silicon's own engine, CUDA's on Linux, and tested on every Linux processor.
 
+Options, beside those of ports: `model` is the bundled model's name or nothing, a folder (absolute, or in
+`~`), or the name of a model of the hub that lies in `models_folder` (default: ragmem's own) or in the hub's
+cache. `library`, `pooling`, `window`, `batch_tokens`, `memory_limit_mb` and `idle_s` are told in options.py.
+"""
+
+import os
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragmem.backends.minilm import MODEL_ID, MiniLmModels
 from ragmem.backends.minilm import open_models as open_minilm
+from ragmem.backends.mlx.options import read_options
 from ragmem.errors import BackendError
 
+if TYPE_CHECKING:
+    from ragmem.backends.mlx.chat import MlxLanguageModel
+    from ragmem.backends.mlx.embedder import MlxEmbedder
+    from ragmem.ports import Embedder
 
-def open_models(options: Mapping[str, object]) -> MiniLmModels:
-    """Return the bundled model on MLX, without loading it.
+BUNDLED = ("", MODEL_ID, "all-MiniLM-L6-v2")
 
-    Raise BackendError when the options name another model.
-    """
-    model = options.get("model") or MODEL_ID
-    if model not in {MODEL_ID, "all-MiniLM-L6-v2"}:
+
+class MlxModels:
+    """An embedding model and a language model on MLX, each opened when it is first asked for."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        """Check the options; raise ConfigError where they cannot be."""
+        self._options = options
+        self._embedding = read_options(options)
+        self._model = str(options.get("model") or "")
+        self._language_model_name = str(options.get("language_model") or "")
+        self._bundled: MiniLmModels | None = None
+        if self._model in BUNDLED:
+            self._bundled = open_minilm({**options, "engine": "mlx"})
+        self._embedder: MlxEmbedder | None = None
+        self._language_model: MlxLanguageModel | None = None
+
+    @property
+    def embedder(self) -> "Embedder":
+        """The embedder, not yet loaded; raises BackendError where its files are missing or not sound."""
+        if self._bundled is not None:
+            return self._bundled.embedder
+        if self._embedder is None:
+            from ragmem.backends.mlx.description import describe
+            from ragmem.backends.mlx.embedder import MlxEmbedder
+
+            folder = find_folder(self._model, self._options)
+            description = describe(folder, _name(self._model, folder), self._embedding)
+            self._embedder = MlxEmbedder(description, self._embedding)
+        return self._embedder
+
+    @property
+    def language_model(self) -> "MlxLanguageModel | None":
+        """The language model, not yet loaded, or None; raises BackendError as the embedder does."""
+        if not self._language_model_name:
+            return None
+        if self._language_model is None:
+            from ragmem.backends.mlx.chat import open_language_model
+
+            folder = find_folder(self._language_model_name, self._options)
+            options = {**self._options, "idle_s": self._embedding.idle_s}
+            self._language_model = open_language_model(folder, options)
+        return self._language_model
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the models' files, one line each; loads nothing."""
+        found = []
+        # A caller that wants a language model alone leaves out `model`.
+        if self._bundled is not None and ("model" in self._options or not self._language_model_name):
+            found += self._bundled.check()
+        from ragmem.backends.mlx import checkpoint, description
+
+        for name, find_problems in (
+            ("" if self._bundled is not None else self._model, description.find_problems),
+            (self._language_model_name, checkpoint.find_problems),
+        ):
+            if name:
+                try:
+                    found += find_problems(find_folder(name, self._options))
+                except BackendError as error:
+                    found.append(str(error))
+        return found
+
+    def close(self) -> None:
+        """Free what was loaded; closing twice is fine."""
+        for each in (self._bundled, self._embedder):
+            if each is not None:
+                each.close()
+        if self._language_model is not None:
+            self._language_model.unload()
+
+
+def open_models(options: Mapping[str, object]) -> MlxModels:
+    """Return the models, without reading or loading any; raise ConfigError for options that cannot be."""
+    return MlxModels(options)
+
+
+def find_folder(model: str, options: Mapping[str, object]) -> Path:
+    """Return the folder of a model by path or by name on the hub; raise BackendError where there is none."""
+    home = Path.home()
+    if model.startswith(("/", "~", ".")):
+        folder = Path(model).expanduser()
+        if folder.is_dir():
+            return folder
+        raise BackendError(f'there is no folder "{model}"', hint="give the folder of a model, or its name")
+    from ragmem.config.hub import find_model
+    from ragmem.config.places import find_places
+
+    given = options.get("models_folder")
+    models = Path(str(given)) if given else find_places(os.environ, home=home, cwd=Path.cwd()).data / "models"
+    found = find_model(model, models=models, environ=os.environ, home=home)
+    if found is None:
         raise BackendError(
-            f'the mlx backend cannot load the model "{model}" yet',
-            hint=f"leave out model, or set it to {MODEL_ID}",
+            f'the model "{model}" is not on this machine', hint=f"`ragmem models pull {model}` fetches it"
         )
-    return open_minilm({**options, "engine": "mlx"})
+    return found
+
+
+def _name(model: str, folder: Path) -> str:
+    """Return the name on the hub of a model, also where its folder was given."""
+    if not model.startswith(("/", "~", ".")):
+        return model
+    repository = folder.parents[1].name if folder.parent.name == "snapshots" else folder.name
+    return repository.removeprefix("models--").replace("--", "/", 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragmem.backends.minilm.blas import import_numpy
 from ragmem.backends.minilm.weights import HEADS, LAYERS, NORM_EPSILON, WIDTH, Weights
 from ragmem.backends.mlx import device
+from ragmem.backends.mlx.numerics import MASKED, attend, gelu
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,24 +21,6 @@ BATCH_TOKENS = 4096
 """Tokens of one batch on a graphics chip."""
 BATCH_TOKENS_ON_PROCESSOR = 256
 """A processor gains nothing from larger ones, and small ones have less padding."""
-
-MASKED = -1e9
-"""Added to the attention scores of padding: exp() of it is zero, and unlike -inf it makes no NaN."""
-
-PHI_LIMIT = 3.8
-PHI_COEFFICIENTS = (
-    0.398676503,
-    -0.0657192905,
-    0.00931634848,
-    -0.000931477379,
-    6.06764957e-05,
-    -2.27199263e-06,
-    3.66476091e-08,
-)
-"""Of x, x³, ... x¹³: the normal distribution function less one half, for |x| up to PHI_LIMIT.
-
-A minimax fit, with an error of 7.2e-5. On a processor MLX computes 20 million erf a second, and 80 of these.
-"""
 
 
 class MlxEngine:
@@ -81,7 +64,7 @@ class MlxEngine:
             layer = f"layer.{number}"
             context = self._attention(self._linear(x, f"{layer}.attention_in"), mask)
             x = self._norm(x + self._linear(context, f"{layer}.attention_out"), f"{layer}.attention_norm")
-            hidden = self._gelu(self._linear(x, f"{layer}.expand"))
+            hidden = gelu(mx, self._linear(x, f"{layer}.expand"), on_processor=self._on_processor)
             x = self._norm(x + self._linear(hidden, f"{layer}.contract"), f"{layer}.output_norm")
         # The length of the sum is divided out again, so there is no need of the mean.
         total = (x * present[:, :, None]).sum(axis=1)
@@ -99,24 +82,8 @@ class MlxEngine:
         return self._mx.fast.layer_norm(x, weight, bias, NORM_EPSILON)
 
     def _attention(self, joined: Any, mask: Any) -> Any:
-        mx = self._mx
         count, length, _ = joined.shape
         parts = joined.reshape(count, length, 3, HEADS, WIDTH // HEADS).transpose(2, 0, 3, 1, 4)
         query, key, value = parts[0], parts[1], parts[2]
-        if self._on_processor:
-            shares = mx.softmax(query @ key.swapaxes(2, 3) + mask, axis=-1)
-            context = shares @ value
-        else:
-            context = mx.fast.scaled_dot_product_attention(query, key, value, scale=1.0, mask=mask)
+        context = attend(self._mx, query, key, value, mask=mask, scale=1.0, on_processor=self._on_processor)
         return context.transpose(0, 2, 1, 3).reshape(count, length, WIDTH)
-
-    def _gelu(self, x: Any) -> Any:
-        mx = self._mx
-        if not self._on_processor:
-            return x * (0.5 + 0.5 * mx.erf(x * 0.5**0.5))
-        clipped = mx.clip(x, -PHI_LIMIT, PHI_LIMIT)
-        square = clipped * clipped
-        phi = PHI_COEFFICIENTS[-1]
-        for coefficient in reversed(PHI_COEFFICIENTS[:-1]):
-            phi = phi * square + coefficient
-        return x * (phi * clipped + 0.5)

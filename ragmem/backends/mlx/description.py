@@ -1,0 +1,211 @@
+"""What an embedding model is, from the small files of its folder: nothing is loaded."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ragmem.backends.mlx.options import EmbeddingOptions
+from ragmem.backends.mlx.weights import fingerprint, weight_problems
+from ragmem.errors import BackendError, ConfigError
+
+Family = Literal["decoder", "encoder", "mlx-embeddings"]
+
+DECODERS = {"qwen3": "qwen3", "qwen2": "qwen2", "llama": "llama", "mistral": "llama"}
+"""Model types that read from left to right, and the module of mlx-lm that computes them."""
+
+ENCODERS = frozenset({"bert", "roberta", "xlm-roberta"})
+"""Model types that our own module computes."""
+
+WINDOW = 4096
+"""Tokens of a text that a large model reads unless told otherwise: attention's cost grows with the square."""
+
+INSTRUCTION = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+"""Before a question, for Qwen3-Embedding, as its authors have it (without a space at the end)."""
+
+FORM = 1
+"""In the id of every model; a change of how texts become vectors here changes this number."""
+
+TOKENIZER = ("tokenizer.json", "vocab.txt")
+
+_FETCH = "fetch the model again: `ragmem models pull`"
+_POOLINGS = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "last",
+}
+_NEWER_POOLINGS = {"mean": "mean", "cls": "cls", "lasttoken": "last"}
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An embedding model with the settings that decide what its vectors are."""
+
+    name: str
+    folder: Path
+    config: Mapping[str, Any]
+    family: Family
+    width: int
+    """Length of the vectors that the model makes."""
+    dimensions: int
+    """Length of those that are kept: their first numbers."""
+    window: int
+    """Tokens of a text that are read, with those that the tokenizer adds."""
+    pooling: str
+    """"mean", "cls" or "last"; empty where mlx-embeddings chooses."""
+    query_prefix: str
+    document_prefix: str
+    model_id: str
+    """Name, hash of the weights and of what else decides a document's vector, length where shortened."""
+
+    @property
+    def quantization(self) -> Mapping[str, Any]:
+        """How the weights are packed; empty where they are not."""
+        found = self.config.get("quantization")
+        return found if isinstance(found, dict) else {}
+
+
+def find_problems(folder: Path) -> list[str]:
+    """Return what is wrong with the files of an embedding model, one line each."""
+    found = []
+    try:
+        read_config(folder)
+    except BackendError as error:
+        found.append(str(error))
+    if not any((folder / name).is_file() for name in TOKENIZER):
+        found.append(f'"{folder}" has no {" or ".join(TOKENIZER)}')
+    return found + weight_problems(folder)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return config.json; raise BackendError where it is missing or does not say what the model is."""
+    config = _read_json(folder / "config.json")
+    if not isinstance(config, dict):
+        raise BackendError(f'"{folder / "config.json"}" is missing or no configuration', hint=_FETCH)
+    if not isinstance(config.get("model_type"), str) or not isinstance(config.get("hidden_size"), int):
+        raise BackendError(
+            f'"{folder / "config.json"}" does not say model_type and hidden_size',
+            hint="use an embedding model for texts, with all its files",
+        )
+    return config
+
+
+def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
+    """Return what the folder and the options say.
+
+    Raise BackendError where the files are not sound or no library is chosen that computes the model,
+    ConfigError where the options do not fit it.
+    """
+    if problems := find_problems(folder):
+        raise BackendError(problems[0], hint=_FETCH)
+    config = read_config(folder)
+    family = _choose_family(name, config, options)
+    width = int(config["hidden_size"])
+    if options.dimensions > width:
+        raise ConfigError(
+            f'dimensions is {options.dimensions}, the vectors of "{name}" have {width}',
+            hint=f"dimensions is at most {width}, or left out",
+        )
+    pooling = "" if family == "mlx-embeddings" else _read_pooling(folder, family, options)
+    window = _read_window(folder, config, family, options)
+    dimensions = options.dimensions or width
+    prompts = _read_prompts(folder)
+    query = INSTRUCTION if config["model_type"] == "qwen3" and "query" not in prompts else ""
+    document_prefix = options.document_prefix or prompts.get("document") or prompts.get("passage") or ""
+    identity = [FORM, config, fingerprint(folder), family, pooling, window, document_prefix]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    shortened = f"-{dimensions}d" if dimensions < width else ""
+    return Description(
+        name=name,
+        folder=folder,
+        config=config,
+        family=family,
+        width=width,
+        dimensions=dimensions,
+        window=window,
+        pooling=pooling,
+        query_prefix=options.query_prefix or prompts.get("query") or query,
+        document_prefix=document_prefix,
+        model_id=f"{name.rpartition('/')[2]}-{digest}{shortened}",
+    )
+
+
+def _choose_family(name: str, config: Mapping[str, Any], options: EmbeddingOptions) -> Family:
+    model_type = config["model_type"]
+    if options.library == "mlx-embeddings":
+        return "mlx-embeddings"
+    if options.library == "mlx-lm":
+        return "decoder"
+    if model_type in ENCODERS:
+        return "encoder"
+    # Some decoders were retrained to read in both directions; mlx-lm's read in one.
+    one_direction = config.get("is_causal", True) and not config.get("use_bidirectional_attention")
+    if model_type in DECODERS and one_direction:
+        return "decoder"
+    known = ", ".join(sorted({*ENCODERS, *DECODERS}))
+    raise BackendError(
+        f'ragmem cannot compute the architecture "{model_type}" of "{name}" itself ({known})',
+        hint='set library = "mlx-embeddings" in [models.options] and pip install '
+        "'ragmem[mlx-embeddings]' (1 GB, GPLv3)",
+    )
+
+
+def _read_pooling(folder: Path, family: Family, options: EmbeddingOptions) -> str:
+    """Return how vectors are pooled: by the options, the layout of sentence-transformers, or the family."""
+    if options.pooling:
+        return options.pooling
+    modules = _read_json(folder / "modules.json")
+    for module in modules if isinstance(modules, list) else []:
+        kind = str(module.get("type", "")).rpartition(".")[2]
+        if kind == "Pooling":
+            return _pooling_of(folder / str(module.get("path", "")) / "config.json")
+        if kind not in {"Transformer", "Normalize"}:
+            raise BackendError(
+                f'"{folder}" has a module "{kind}", which ragmem does not compute',
+                hint='set library = "mlx-embeddings" in [models.options], or use another model',
+            )
+    return "last" if family == "decoder" else "mean"
+
+
+def _pooling_of(path: Path) -> str:
+    config = _read_json(path)
+    config = config if isinstance(config, dict) else {}
+    chosen = [pooling for key, pooling in _POOLINGS.items() if config.get(key)]
+    if not chosen and config.get("pooling_mode") in _NEWER_POOLINGS:
+        chosen = [_NEWER_POOLINGS[config["pooling_mode"]]]
+    others = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
+    if len(chosen) != 1 or set(others) - set(_POOLINGS):
+        raise BackendError(
+            f'"{path}" asks for a pooling that ragmem does not compute',
+            hint="set pooling to mean, cls or last in [models.options], or use another model",
+        )
+    return chosen[0]
+
+
+def _read_window(folder: Path, config: Mapping[str, Any], family: Family, options: EmbeddingOptions) -> int:
+    most = config.get("max_position_embeddings")
+    most = most if isinstance(most, int) and most > 0 else WINDOW
+    if config["model_type"] in ENCODERS - {"bert"}:
+        most -= int(config.get("pad_token_id") or 0) + 1  # their first positions stand for padding
+    trained = _read_json(folder / "sentence_bert_config.json")
+    trained = trained.get("max_seq_length") if isinstance(trained, dict) else None
+    if isinstance(trained, int) and trained > 0:
+        most = min(most, trained)
+    return min(most, options.window or (most if family == "encoder" else WINDOW))
+
+
+def _read_prompts(folder: Path) -> dict[str, str]:
+    config = _read_json(folder / "config_sentence_transformers.json")
+    prompts = config.get("prompts") if isinstance(config, dict) else None
+    if not isinstance(prompts, dict):
+        return {}
+    return {str(role): text for role, text in prompts.items() if isinstance(text, str)}
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):  # its reader says what is missing
+        return None

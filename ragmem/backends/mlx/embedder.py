@@ -1,0 +1,191 @@
+"""Texts to unit vectors with an embedding model on MLX."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragmem.backends.minilm.blas import import_numpy
+from ragmem.backends.mlx import device
+from ragmem.backends.mlx.description import Description
+from ragmem.backends.mlx.numerics import unit
+from ragmem.backends.mlx.options import EmbeddingOptions
+from ragmem.backends.mlx.tokens import Tokenizer, closing_id
+from ragmem.backends.mlx.weights import count_bytes
+from ragmem.errors import BackendError
+from ragmem.ports import Role
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Forward = Callable[[Any, Any], Any]
+"""Vectors (n, width) of token ids (n, longest), padded on the right, and their lengths (n)."""
+
+BATCH_TOKENS = 8192
+"""Tokens of one batch on a graphics chip, padding included."""
+BATCH_TOKENS_ON_PROCESSOR = 512
+"""A processor gains nothing from larger ones."""
+
+
+class MlxEmbedder:
+    """An embedding model from a folder; satisfies ports.Embedder, safe to use from several threads.
+
+    Nothing is loaded before the first text, and an unused model is freed after `idle_s`. Batches wait for
+    each other, not for all batches of another caller: a question comes between those of a long seeding.
+    """
+
+    def __init__(self, description: Description, options: EmbeddingOptions) -> None:
+        self._description = description
+        self._batch_tokens = options.batch_tokens
+        self._tokenizer: Tokenizer | None = None
+        self._opening = threading.Lock()
+        self._model: device.Resident[Forward] = device.Resident(
+            self._load,
+            name=description.name,
+            needs=self._count_bytes,
+            limit_mb=options.memory_limit_mb,
+            idle_s=options.idle_s,
+        )
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model, and a hash of its weights and of what else decides the vectors of texts.
+
+        The prefix of questions is no part of it: it may change and the texts' vectors stay good.
+        """
+        return self._description.model_id
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector."""
+        return self._description.dimensions
+
+    @property
+    def window(self) -> int:
+        """Tokens of a text that are read."""
+        return self._description.window
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._model.loaded
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
+        """Return float32 (n, dimensions), rows of unit length, in the order of the texts.
+
+        Raise BackendError when the model does not load, does not fit into memory, or gives what is no vector.
+        """
+        np = import_numpy()
+        about = self._description
+        prefix = about.query_prefix if role == "query" else about.document_prefix
+        vectors = np.empty((len(texts), about.dimensions), np.float32)
+        if not texts:
+            return vectors  # type: ignore[no-any-return]
+        tokenizer = self._open_tokenizer()
+        sequences = [tokenizer.encode(prefix + text) for text in texts]
+        limit = self._batch_tokens or self._model.use(_batch_tokens)
+        for places in bucket(list(map(len, sequences)), tokens=limit):
+            vectors[places] = self._forward([sequences[place] for place in places])
+        return vectors  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Free the model; the next text would load it again."""
+        self._model.free()
+        with self._opening:
+            self._tokenizer = None
+
+    def _forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
+        np = import_numpy()
+        about = self._description
+        lengths = np.array([len(sequence) for sequence in sequences], np.int32)
+        token_ids = np.zeros((len(sequences), lengths.max()), np.int32)
+        for row, sequence in zip(token_ids, sequences, strict=True):
+            row[: len(sequence)] = sequence
+        vectors = self._model.use(_compute, token_ids, lengths, about.dimensions)
+        if vectors.shape[1] != about.dimensions or not np.isfinite(vectors).all():
+            what = "vectors of another length" if vectors.shape[1] != about.dimensions else "no numbers"
+            raise BackendError(
+                f'the model "{about.name}" gives {what}',
+                hint="the model may not be one for embeddings of texts; `ragmem models test` tries another",
+            )
+        return vectors  # type: ignore[no-any-return]
+
+    def _open_tokenizer(self) -> Tokenizer:
+        with self._opening:
+            if self._tokenizer is None:
+                about = self._description
+                closing = closing_id(about.config) if about.pooling == "last" else None
+                self._tokenizer = Tokenizer(about.folder, window=about.window, closing=closing)
+            return self._tokenizer
+
+    def _count_bytes(self) -> int:
+        widened = device.on_processor(device.import_mlx())
+        try:
+            return count_bytes(self._description.folder, self._description.quantization, widened=widened)
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+
+    def _load(self) -> Forward:
+        mx = device.import_mlx()
+        try:
+            forward = open_forward(self._description)
+            # Computes nothing yet, but meets every tensor: one that is missing or misshapen is told now.
+            forward(mx.zeros((1, 1), mx.int32), mx.ones(1, mx.int32))
+        except BackendError:
+            raise
+        except Exception as error:
+            # Whatever can be wrong with somebody's files comes out of three libraries, in as many ways.
+            if device.is_full(error):
+                raise
+            raise self._unreadable(error) from error
+        return forward
+
+    def _unreadable(self, error: Exception) -> BackendError:
+        return BackendError(
+            f'"{self._description.folder}" does not load as an embedding model: {device.first_line(error)}',
+            hint="fetch the model again with `ragmem models pull`, or use another",
+        )
+
+
+def open_forward(description: Description) -> Forward:
+    """Load what computes the model; only on the device's thread."""
+    if description.family == "encoder":
+        from ragmem.backends.mlx.encoder import Encoder
+
+        return Encoder(description)
+    if description.family == "decoder":
+        from ragmem.backends.mlx.decoder import Decoder
+
+        return Decoder(description)
+    from ragmem.backends.mlx.foreign import ForeignEncoder
+
+    return ForeignEncoder(description)
+
+
+def bucket(lengths: Sequence[int], *, tokens: int) -> list[list[int]]:
+    """Return the places of the sequences in batches, longest first, each of up to `tokens` with padding.
+
+    A sequence that is longer comes alone. None shares a batch with one more than twice as long: at most half
+    of what is computed is padding.
+    """
+    batches: list[list[int]] = []
+    longest = 0
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        fits = batches and (len(batches[-1]) + 1) * longest <= tokens and 2 * lengths[place] >= longest
+        if not fits:
+            batches.append([])
+            longest = lengths[place]
+        batches[-1].append(place)
+    return batches
+
+
+def _batch_tokens(_: Forward) -> int:
+    on_processor = device.on_processor(device.import_mlx())
+    return BATCH_TOKENS_ON_PROCESSOR if on_processor else BATCH_TOKENS
+
+
+def _compute(forward: Forward, token_ids: Any, lengths: Any, dimensions: int) -> Any:
+    mx = device.import_mlx()
+    np = import_numpy()
+    vectors = forward(mx.array(token_ids), mx.array(lengths))
+    return np.array(unit(mx, vectors[:, :dimensions]))

@@ -1,0 +1,62 @@
+"""The options of an embedding model on MLX, checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragmem.errors import ConfigError
+
+LIBRARIES = ("", "mlx-lm", "mlx-embeddings")
+POOLINGS = ("", "mean", "cls", "last")
+
+IDLE_S = 300.0
+"""Five minutes: a session's pauses are shorter, and a large model loads in some seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingOptions:
+    """What [models] and its table `options` say; 0 and "" leave the choice to the model or to us."""
+
+    dimensions: int = 0
+    query_prefix: str = ""
+    document_prefix: str = ""
+    library: str = ""
+    """What computes the model: "" chooses by its architecture and never takes mlx-embeddings."""
+    pooling: str = ""
+    """How the vectors of the tokens become the text's, where the model's own files are wrong or silent."""
+    window: int = 0
+    """Tokens of a text that are read."""
+    batch_tokens: int = 0
+    """Tokens that are computed at a time, padding included."""
+    memory_limit_mb: float = 0
+    """What all models of the process together may take."""
+    idle_s: float = IDLE_S
+    """Seconds after which an unused model is freed; 0: never."""
+
+
+def read_options(options: Mapping[str, object]) -> EmbeddingOptions:
+    """Return the options that are ours, others are ignored; raise ConfigError for a value that cannot be."""
+    for name, choices in (("library", LIBRARIES), ("pooling", POOLINGS)):
+        if options.get(name, "") not in choices:
+            offered = ", ".join(filter(None, choices))
+            raise ConfigError(f'{name} is "{options[name]}"', hint=f"{name} is one of {offered}, or left out")
+    return EmbeddingOptions(
+        dimensions=int(_number(options, "dimensions", whole=True)),
+        query_prefix=str(options.get("query_prefix") or ""),
+        document_prefix=str(options.get("document_prefix") or ""),
+        library=str(options.get("library") or ""),
+        pooling=str(options.get("pooling") or ""),
+        window=int(_number(options, "window", whole=True)),
+        batch_tokens=int(_number(options, "batch_tokens", whole=True)),
+        memory_limit_mb=_number(options, "memory_limit_mb"),
+        idle_s=_number(options, "idle_s", default=IDLE_S),
+    )
+
+
+def _number(options: Mapping[str, object], name: str, *, default: float = 0, whole: bool = False) -> float:
+    value = options.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)) or not value >= 0:
+        kind = "a whole number" if whole else "a number"
+        raise ConfigError(f'{name} is "{value}"', hint=f"{name} is {kind} from 0 up, or left out")
+    return value

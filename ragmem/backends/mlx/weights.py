@@ -1,0 +1,98 @@
+"""The weights of a model as safetensors files, of which only the headers are read here."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SAMPLE_BYTES = 65_536
+"""Of each end of a file; two trainings of one model have files of one length, with other numbers in them."""
+
+_ITEM_BYTES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2}
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files that MLX's libraries would load, by name."""
+    return sorted(folder.glob("model*.safetensors"))
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the tensors of a file by name: {"dtype", "shape", "data_offsets"}.
+
+    Raise ValueError when it is no safetensors file or is not as long as it should be, OSError when it cannot
+    be read.
+    """
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= size - 8:
+            raise ValueError("it is cut short, or no safetensors file")
+        header = json.loads(file.read(length))
+    try:
+        header.pop("__metadata__", None)
+        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+        for entry in header.values():
+            math.prod(entry["shape"])
+    except (AttributeError, KeyError, TypeError, IndexError) as error:
+        raise ValueError("its header is no list of tensors") from error
+    if size != 8 + length + end:
+        raise ValueError(f"it has {size:,} of {8 + length + end:,} bytes")
+    return dict(header)
+
+
+def weight_problems(folder: Path) -> list[str]:
+    """Return what is wrong with the files of the weights, one line each; reads their headers only."""
+    found = []
+    files = weight_files(folder)
+    if not files:
+        found.append(f'"{folder}" has no weights (model*.safetensors)')
+    for path in files:
+        try:
+            read_header(path)
+        except (OSError, ValueError) as error:
+            found.append(f'"{path}" cannot be read: {error}')
+    try:
+        index = json.loads((folder / "model.safetensors.index.json").read_bytes())
+        parts = {str(name) for name in index["weight_map"].values()}
+    except FileNotFoundError:
+        parts = set()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        found.append(f'"{folder / "model.safetensors.index.json"}" cannot be read: {error!r}')
+        parts = set()
+    found += [f'"{folder / part}" is missing' for part in sorted(parts) if not (folder / part).is_file()]
+    return found
+
+
+def count_bytes(folder: Path, quantization: Mapping[str, Any], *, widened: bool) -> int:
+    """Return how many bytes the weights take in memory; `widened`: as float32, but for word embeddings.
+
+    Raise ValueError or OSError when a file cannot be read.
+    """
+    total = 0
+    for path in weight_files(folder):
+        header = read_header(path)
+        for name, entry in header.items():
+            count = math.prod(entry["shape"])
+            packed = name.removesuffix(".weight") + ".scales" in header
+            if not widened or (packed and "embed_tokens" in name):
+                total += count * _ITEM_BYTES.get(entry["dtype"], 1)
+            elif packed:
+                total += 4 * (count * 32 // int(quantization.get("bits", 4)))
+            else:
+                total += 4 * count
+    return total
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a hash that differs where the weights do, from the names, lengths and ends of their files."""
+    found = hashlib.sha256()
+    for path in weight_files(folder):
+        size = path.stat().st_size
+        found.update(f"{path.name} {size}\n".encode())
+        with path.open("rb") as file:
+            found.update(file.read(SAMPLE_BYTES))
+            file.seek(max(size - SAMPLE_BYTES, 0))
+            found.update(file.read(SAMPLE_BYTES))
+    return found.hexdigest()

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from ragmem import __version__
 from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, RagmemError
 
+OFFLINE = "--offline"
+"""Stands before the command, so that it holds before anything of that is imported."""
+
 
 def main() -> None:
     """Run the command line of this process and exit."""
@@ -24,6 +27,30 @@ def _open_closed_streams() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit code of a command line; every error has become one line on stderr."""
+    if arguments[:1] == [OFFLINE]:
+        return _run_offline(arguments[1:])
+    if os.environ.get("RAGMEM_OFFLINE"):
+        from ragmem.config import offline
+
+        if offline.wanted(os.environ["RAGMEM_OFFLINE"]):
+            offline.go()
+    return _run(arguments)
+
+
+def _run_offline(arguments: Sequence[str]) -> int:
+    """Run a command line of which nothing may leave this machine, and say what was seen."""
+    from ragmem.config import offline
+
+    offline.go()
+    try:
+        return _run(arguments)
+    finally:
+        options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        if not {"-q", "--quiet"}.intersection(options) and options[:1] not in (["hook"], ["__complete"]):
+            _say_beside(f"{offline.report()}\n")
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = _dispatch(arguments)
         # Here and not while Python exits: a full disk or a reader that left has its own exit code.
@@ -76,7 +103,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
 def _complain(message: str, hint: str) -> None:
     # A file name can hold bytes that are no UTF-8, and a query line ends: one line, always printable.
     line = " ".join(message.split())
-    text = f"ragmem: {line}\n" + (f"\nhint: {' '.join(hint.split())}\n" if hint else "")
+    _say_beside(f"ragmem: {line}\n" + (f"\nhint: {' '.join(hint.split())}\n" if hint else ""))
+
+
+def _say_beside(text: str) -> None:
     encoding = sys.stderr.encoding or "utf-8"
     try:
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))

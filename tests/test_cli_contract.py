@@ -77,6 +77,7 @@ READING = {
     "inspect graph": (["inspect", "graph"], {"entities"}),
     "inspect config": (["inspect", "config"], {"config", "places"}),
     "inspect log": (["inspect", "log"], {"log"}),
+    "inspect usage": (["inspect", "usage"], {"by", "rows", "total", "today"}),
     "export --dry-run": (["export", "--dry-run"], {"dry_run", "file", "counts"}),
     "backup --dry-run": (["backup", "--dry-run"], {"dry_run", "file", "counts"}),
     "store": (["store"], {"profile", "backend", "place", "exists", "counts"}),

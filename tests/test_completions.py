@@ -177,7 +177,7 @@ def offered(shell, script, home):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ragmem inspect ", ["stats", "sources", "memory", "entity", "graph", "config", "log"]),
+        ("ragmem inspect ", ["stats", "sources", "memory", "entity", "graph", "config", "usage", "log"]),
         ("ragmem query it's --so", []),
         ("ragmem query free ", []),
         ("ragmem query --kind ", ["preference", "architecture", "error", "research", "general"]),

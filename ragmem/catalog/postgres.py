@@ -4,8 +4,9 @@ Readers never wait: each sees the snapshot of its beginning. Writers queue on an
 PostgreSQL grants in the order in which it was asked for, and takes back from a client that has gone.
 """
 
+import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from ragmem.catalog.database import Dialect, Rows
 from ragmem.catalog.postgres_errors import error_for, refusal
 from ragmem.catalog.postgres_schema import NAMESPACE
 from ragmem.catalog.sqlite import BUSY_TIMEOUT
+from ragmem.config import offline
 from ragmem.config.secrets import masked
 from ragmem.errors import BackendError, ConfigError, StorageError, StoreBusyError
 
@@ -64,6 +66,16 @@ class PostgresConnection:
         cursor = self.raw.cursor()
         cursor.executemany(translated(sql), [arguments(sql, values) for values in parameters])
         return cursor
+
+
+def _hosts(parameters: Mapping[str, Any]) -> list[str]:
+    """Return where libpq will connect to, as far as that can be told: it reads variables of its own."""
+    if "service" in parameters or "PGSERVICE" in os.environ:
+        return ["a service of libpq"]
+    for name in ("hostaddr", "host"):
+        if given := parameters.get(name) or os.environ.get(f"PG{name.upper()}"):
+            return str(given).split(",")
+    return []
 
 
 @dataclass(slots=True)
@@ -246,6 +258,7 @@ class PostgresDatabase:
         from ragmem.catalog.postgres_values import register  # noqa: PLC0415 - needs psycopg
 
         parameters = self._parameters()
+        offline.require_local(_hosts(parameters))
         try:
             raw: psycopg.Connection[Any] = driver.connect(**parameters, autocommit=True)
         except driver.Error as error:

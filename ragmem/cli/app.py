@@ -95,7 +95,14 @@ def build() -> LazyGroup:
         params=[
             typer.core.TyperOption(
                 param_decls=["--version"], is_flag=True, help="Show the version and exit.", expose_value=False
-            )
+            ),
+            # Taken from the front of the line before this module is imported; here for the help alone.
+            typer.core.TyperOption(
+                param_decls=["--offline"],
+                is_flag=True,
+                help="Let nothing leave this machine; stands first.",
+                expose_value=False,
+            ),
         ],
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -116,6 +123,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
         message = _lowered(error.format_message())
         loose = path == "ragmem query" and "unexpected extra argument" in message
         hint = 'a question is one argument: ragmem query "two words"' if loose else f"{path} --help"
+        if "no such option: --offline" in message:
+            hint = "it stands before the command: ragmem --offline COMMAND"
         raise UsageError(message, hint=hint) from error
     except typer.Abort:
         raise KeyboardInterrupt from None

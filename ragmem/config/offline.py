@@ -1,0 +1,165 @@
+"""Let nothing leave this machine: every connection that Python is about to make elsewhere is refused.
+
+Sockets within the machine (loopback, Unix) go on working, for a model server or `ragmem serve`. What native
+libraries do without Python is beyond this; docs/airgapped.md says what of it is proven, and how.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+
+from ragmem.errors import BackendError
+
+# typing.TYPE_CHECKING without importing typing, which takes longer than all of this.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+VARIABLE = "RAGMEM_OFFLINE"
+OFF = frozenset({"", "0", "false", "no", "off"})
+
+# For libraries that would look for something newer, or tell somebody that they are used.
+_SILENCING = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "PIP_NO_INDEX": "1",
+}
+
+# A proxy on this machine would carry everything out.
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")
+
+_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
+_ADDRESSED = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"}
+_PROGRAMS = {"subprocess.Popen", "os.exec", "os.posix_spawn"}
+
+_HARMLESS_PROGRAMS = frozenset({"git"})
+"""Asked about the repositories on this disk; other programs could do anything."""
+
+
+class _State:
+    """What was seen since this process went offline."""
+
+    on = False
+    sockets = 0
+    refused: list[str] = []  # noqa: RUF012 - there is one process
+
+
+def wanted(variable: str | None) -> bool:
+    """Tell whether the value of RAGMEM_OFFLINE asks for it."""
+    return (variable or "").strip().lower() not in OFF
+
+
+def active() -> bool:
+    """Tell whether this process is offline."""
+    return _State.on
+
+
+def go() -> None:
+    """Go offline, for as long as this process lives, and let child processes of ragmem do the same."""
+    if _State.on:
+        return
+    _State.on = True
+    os.environ[VARIABLE] = "1"
+    os.environ.update(_SILENCING)
+    for name in list(os.environ):
+        if name.lower() in _PROXIES:
+            del os.environ[name]
+    sys.addaudithook(_hook)
+
+
+def report() -> str:
+    """Return what was seen, in one line."""
+    if _State.refused:
+        names = ", ".join(dict.fromkeys(_State.refused))
+        return f"offline: refused {names}; nothing left this machine"
+    if _State.sockets:
+        count = _State.sockets
+        return f"offline: {count} network socket{'s' * (count > 1)}, all within this machine"
+    return "offline: no network socket was opened"
+
+
+def require_online(what: str) -> None:
+    """Raise BackendError where this process is offline."""
+    if _State.on:
+        raise _refusal(what)
+
+
+def require_local(hosts: Iterable[str]) -> None:
+    """Raise BackendError where this process is offline and a host is another machine.
+
+    For libraries that connect without Python. A path, or nothing, stands for a Unix socket.
+    """
+    for host in hosts if _State.on else ():
+        if host and not host.startswith(("/", "@")) and not is_loopback(host):
+            raise _refusal(host)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine by its name or number alone, without asking anybody."""
+    name = host.strip("[]").partition("%")[0].rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost") or name == "::1":
+        return True
+    parts = name.removeprefix("::ffff:").split(".")
+    return len(parts) == 4 and parts[0] == "127" and all(part.isdecimal() for part in parts)
+
+
+def _refusal(what: str, *, verb: str = "reached") -> BackendError:
+    _State.refused.append(what)
+    return BackendError(
+        f'offline: "{what}" was not {verb}', hint=f"leave out --offline, or unset {VARIABLE}, to allow it"
+    )
+
+
+def _hook(event: str, arguments: "tuple[Any, ...]") -> None:
+    # Called for every file that is opened: what is none of ours must cost nothing.
+    if event.startswith("socket."):
+        _watch(event, arguments)
+    elif event in _PROGRAMS or event == "os.system":
+        _watch_program(event, arguments)
+
+
+def _watch(event: str, arguments: "tuple[Any, ...]") -> None:
+    if event in _LOOKUPS:
+        host = _text(arguments[0])
+        if host and not is_loopback(host):
+            raise _refusal(host)
+        return
+    if event == "socket.getnameinfo":
+        host = _text(arguments[0][0])
+        if not is_loopback(host):
+            raise _refusal(host)
+        return
+    if event == "socket.__new__":
+        _State.sockets += _is_network(arguments[1])
+        return
+    if event in _ADDRESSED and _is_network(arguments[0].family) and arguments[1] is not None:
+        address = arguments[1]
+        host = _text(address[0]) if isinstance(address, tuple) else _text(address)
+        if not is_loopback(host):
+            raise _refusal(host or "any address")
+
+
+def _is_network(family: int) -> bool:
+    """Tell whether sockets of a family may reach another machine."""
+    import socket  # noqa: PLC0415 - 5 ms, and who makes a socket has it
+
+    local = {socket.AF_UNIX, getattr(socket, "AF_NETLINK", None), getattr(socket, "AF_ALG", None)}
+    # -1 is the default of socket(), the internet.
+    return family not in local
+
+
+def _watch_program(event: str, arguments: "tuple[Any, ...]") -> None:
+    if event == "os.system":
+        raise _refusal(_text(arguments[0]), verb="run")
+    given = arguments[1]
+    first = arguments[0] or (given if isinstance(given, str | bytes | os.PathLike) else given[0])
+    program = os.fsdecode(first)
+    if program != sys.executable and os.path.basename(program) not in _HARMLESS_PROGRAMS:  # noqa: PTH119
+        raise _refusal(program, verb="run")
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value or "")

@@ -2,6 +2,7 @@
 
 import contextlib
 import ipaddress
+import json
 import threading
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -53,8 +54,8 @@ class Connection:
         if not response.is_success:
             raise self._failures.refused(response.status_code, response.headers, body)
         try:
-            answer = orjson.loads(body)
-        except orjson.JSONDecodeError:
+            answer = _parsed(body)
+        except (ValueError, RecursionError):
             raise self._failures.not_json(url, body) from None
         # LM Studio and OpenRouter tell some errors with status 200.
         if isinstance(answer, dict) and answer.get("error"):
@@ -130,6 +131,8 @@ class Connection:
                         limits=httpx.Limits(max_connections=self._most, max_keepalive_connections=self._most),
                         # A proxy for the internet does not reach a server on this machine.
                         trust_env=not _on_this_machine(self._root),
+                        # To read the certificates takes 36 ms, for nothing where none are shown.
+                        verify=not self._root.startswith("http://"),
                     )
                 except (ImportError, ValueError, OSError) as error:
                     raise BackendError(
@@ -137,6 +140,14 @@ class Connection:
                         hint="look at HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE",
                     ) from None
             return self._client
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        # Servers in Python write NaN, which is no JSON; it is better refused as a number than as a syntax.
+        return json.loads(body)
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

@@ -142,7 +142,7 @@ class Transport:
             until = min(until, patience.until)
 
         def fetch(url: str) -> Any:
-            if url_problem(url) or self._clock.now() >= until:
+            if url_problem(url.partition("?")[0]) or self._clock.now() >= until:
                 return None
             try:
                 look = Patience(LOOK_S, until, 0)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
-from ragmem.services.usage import amount, next_step, told, told_sums
+from ragmem.services.usage import amount, told, told_sums, way_out
 
 
 def spend(patient: Patient) -> Iterator[Check]:
@@ -12,9 +12,7 @@ def spend(patient: Patient) -> Iterator[Check]:
     limits = ledger.limits()
     for limit in limits:
         if limit.reached:
-            yield Check(
-                "spend", "warning", f"{told(limit)}; memories wait", next_step(limit, now=patient.now)
-            )
+            yield Check("spend", "warning", told(limit, now=patient.now), way_out(limit))
         else:
             used, cap = amount(limit, limit.used), amount(limit, limit.cap)
             yield Check("spend", "ok", f"{used} today, of {cap} at most")

@@ -76,7 +76,7 @@ class Ledger:
             return
         for limit in self.limits():
             if limit.reached:
-                raise BackendError(told(limit), hint=next_step(limit, now=self._now()))
+                raise BackendError(told(limit, now=self._now()), hint=way_out(limit))
 
     def record(self, call: Call) -> None:
         """Count a request at today's prices; never fails, and waits for no other process.
@@ -194,18 +194,18 @@ class Ledger:
         self._spool.close()
 
 
-def told(limit: Limit) -> str:
-    """Return that a cap is reached, in a line."""
-    return f"today's cap of {amount(limit, limit.cap)} is reached: {amount(limit, limit.used)} so far"
-
-
-def next_step(limit: Limit, *, now: datetime) -> str:
-    """Return when a cap is counted anew, and how to go on before."""
+def told(limit: Limit, *, now: datetime) -> str:
+    """Return that a cap is reached, how far, and when it starts anew, in a line."""
     midnight = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
     hours = (midnight - now).total_seconds() / 3600
     wait = f"{hours:.0f} h" if hours >= 1 else f"{hours * 60:.0f} min"
-    sooner = f"raise {limit.key} below [spend] in config.toml"
-    return f"it starts anew at 00:00 UTC, in {wait}; to go on now, {sooner}"
+    reached = f"today's cap of {amount(limit, limit.cap)} is reached: {amount(limit, limit.used)} so far"
+    return f"{reached}; it starts anew at 00:00 UTC, in {wait}"
+
+
+def way_out(limit: Limit) -> str:
+    """Return how to go on before a cap starts anew."""
+    return f"to go on now, raise {limit.key} below [spend] in config.toml"
 
 
 def amount(limit: Limit, value: float) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ragmem.cli import models_resume, models_trial, models_use
+from ragmem.cli import models_pull, models_resume, models_trial, models_use
 from ragmem.cli.common import (
     JsonOption,
     bold,
@@ -97,6 +97,8 @@ def list_models(as_json: JsonOption = False) -> int:
 
 app.command("use", epilog=models_use.EPILOG)(models_use.use)
 app.command("resume", epilog=models_resume.EPILOG)(models_resume.resume)
+app.command("pull", epilog=models_pull.PULL_EPILOG)(models_pull.pull)
+app.command("remove", epilog=models_pull.REMOVE_EPILOG)(models_pull.remove)
 app.command("test", epilog=models_trial.EPILOG)(models_trial.try_models)
 
 

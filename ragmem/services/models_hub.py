@@ -108,13 +108,13 @@ class Hub:
             try:
                 with (
                     self._asked(path, name=model.name, revision=model.revision, headers=headers) as answer,
-                    into.open("r+b" if into.exists() else "w+b") as target,
+                    into.open("r+b" if into.exists() else "w+b", buffering=0) as target,
                 ):
                     # A server that knows no ranges begins anew.
                     target.truncate(begun if answer.status == http.client.PARTIAL_CONTENT else 0)
                     target.seek(0, 2)
                     left = file.bytes - target.tell()
-                    while left > 0 and (piece := answer.read(min(_PIECE_BYTES, left))):
+                    while left > 0 and (piece := answer.read1(min(_PIECE_BYTES, left))):
                         target.write(piece)
                         left -= len(piece)
                         tries = 0
@@ -147,6 +147,7 @@ class Hub:
                 answer = self._opener.open(request, timeout=TIMEOUT_S)
                 break
             except urllib.error.HTTPError as error:
+                error.close()
                 if error.code not in _BUSY or tried == TRIES:
                     raise self._refused(error, name, revision) from error
             except (OSError, http.client.HTTPException) as error:

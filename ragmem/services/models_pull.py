@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -125,22 +125,32 @@ def apply(hub: Hub, fetching: Fetching, *, now: datetime, progress: Progress) ->
         ) from error
 
 
-def remove(data: Path, name: str) -> Path:
-    """Take away a model that was fetched, or what an interrupted pull of it left; return its folder.
+def removable(data: Path, name: str) -> list[Path]:
+    """Return the folders of a model that was fetched, and of what an interrupted pull of it left.
 
     Raises NotFoundError where there is none.
     """
     folder = folder_of(data, name)
-    found = [path for path in (folder, _partial(folder)) if "/" in name and path.is_dir()]
+    found = [path for path in (folder, _partial(folder)) if path.is_dir()]
     if not found:
         raise NotFoundError(f'"{name}" was not fetched by ragmem', hint="ragmem models list")
-    for path in found:
+    return found
+
+
+def remove(folders: Iterable[Path]) -> None:
+    """Take folders away; raises StorageError where that is refused."""
+    for folder in folders:
         # Out of sight first: half a model is none.
-        gone = path.with_name(_FORMER + path.name)
-        shutil.rmtree(gone, ignore_errors=True)
-        path.rename(gone)
-        shutil.rmtree(gone)
-    return folder
+        gone = folder.with_name(_FORMER + folder.name)
+        try:
+            shutil.rmtree(gone, ignore_errors=True)
+            folder.rename(gone)
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise StorageError(
+                f'cannot remove "{folder}": {(error.strerror or str(error)).lower()}',
+                hint="check its permissions",
+            ) from error
 
 
 def bytes_of(folder: Path) -> int:

@@ -325,9 +325,14 @@ class Ragmem:
         dry_run: bool = False,
         explain: bool = False,
         rebuild: bool = False,
+        llm: bool = True,
         progress: "Progress | None" = None,
     ) -> "SeedReport":
-        """Bring the memory up to date with the sources on disk."""
+        """Bring the memory up to date with the sources on disk.
+
+        Then the language model is asked, where [extraction] wants it and `llm` does not say otherwise.
+        """
+        from ragmem.services.extraction import Tools, extract_by_model
         from ragmem.services.progress import Silent
         from ragmem.services.seed import seed
 
@@ -341,13 +346,24 @@ class Ragmem:
             home=self.home,
             sources=sources,
             dry_run=dry_run,
-            explain=explain,
-            rebuild=rebuild,
+            explain=explain or rebuild,
+            rebuild=self.models.probed() if rebuild and not dry_run else None,
             now=now(),
             progress=progress or Silent(),
         )
         if not dry_run:
             self.models.remember()
+        if llm and not report.note and self.catalog.exists():
+            tools = Tools(
+                catalog=self.catalog,
+                open_store=lambda: self.store,
+                open_models=lambda: self.models,
+                settings=self.settings,
+                meter=self.ledger,
+                now=now,
+                progress=progress or Silent(),
+            )
+            report.extraction = extract_by_model(tools, dry_run=dry_run)
         report.seconds = time.perf_counter() - started
         return report
 
@@ -362,9 +378,10 @@ class Ragmem:
 
     def apply_gc(self, decided: "Plan", *, allow_large: bool = False) -> "Outcome":
         """Carry a plan out; what it removes can be undone."""
+        from ragmem.services.extraction_texts import forget_unused
         from ragmem.services.gc import apply
 
-        return apply(
+        outcome = apply(
             self.catalog,
             self.store,
             decided,
@@ -372,6 +389,8 @@ class Ragmem:
             keep_trash=self._keep_trash(),
             allow_large=allow_large,
         )
+        forget_unused(self.catalog, self.settings.chunking)
+        return outcome
 
     def undo_gc(self, run: str = "") -> tuple[TrashRun, int]:
         """Bring back what a gc run removed, the latest unless one is named."""

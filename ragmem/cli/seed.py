@@ -34,7 +34,7 @@ Exit codes:
   0  done
   1  with --check: something would change
   2  usage or configuration
-  3  some files could not be read
+  3  some files could not be read, or no model made the vectors
 """
 
 SHOWN_PROBLEMS = 20
@@ -52,6 +52,9 @@ def seed(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Read every file again; make all vectors and the graph anew.")
     ] = False,
+    no_llm: Annotated[
+        bool, typer.Option("--no-llm", help="Ask no language model now; a later seed asks what waits.")
+    ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
@@ -63,6 +66,7 @@ def seed(
             dry_run=dry_run or check,
             explain=dry_run,
             rebuild=rebuild,
+            llm=not no_llm,
             progress=bar,
         )
         bar.close()
@@ -70,13 +74,19 @@ def seed(
             if not tally.files and not quiet and (source or not as_json):
                 globs = ", ".join(memory.settings.sources[tally.source].globs)
                 tell(f"note: source {tally.source}: no file matches {globs}")
+        standing = memory.model_standing()
+    if standing.changing and not quiet:
+        tell(
+            f'note: the vectors are those of "{standing.active}";'
+            f' `ragmem models use` makes them with "{standing.wanted}"'
+        )
     if as_json:
         say_json(_document(report, explain=dry_run))
     else:
         _say(report, explain=dry_run, quiet=quiet)
     if check and report.would_change:
         return EXIT_NO
-    return EXIT_FAILED if report.failed else EXIT_OK
+    return EXIT_FAILED if report.failed or report.note else EXIT_OK
 
 
 def _document(report: Any, *, explain: bool) -> dict[str, Any]:
@@ -85,10 +95,13 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "dry_run": report.dry_run,
         "would_change" if report.dry_run else "changed": report.would_change,
         "resumed": report.resumed,
+        "pending": report.pending,
+        "note": report.note,
         "sources": [asdict(tally) for tally in report.tallies],
         "problems": [asdict(problem) for problem in report.problems],
         "characters": report.characters,
         "chunks": report.chunks,
+        "extraction": asdict(report.extraction) if report.extraction else None,
         "seconds": round(report.seconds, 3),
     }
     if explain:
@@ -124,8 +137,29 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
     if report.resumed:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
+    if report.note:
+        waiting = plural(report.pending, "memory waits", "memories wait")
+        tell(f"failed: {waiting} for vectors, found by full text, finished by the next seed: {report.note}")
+    if report.extraction:
+        _tell_extraction(report.extraction)
     for problem in report.problems[:SHOWN_PROBLEMS]:
         reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
         tell(printable(f"{problem.level}: {reason}"))
     if len(report.problems) > SHOWN_PROBLEMS:
         tell(f"... and {len(report.problems) - SHOWN_PROBLEMS:,} more; --json lists all")
+
+
+def _tell_extraction(done: Any) -> None:
+    if done.asked:
+        said = f"asked {done.model} about {plural(done.asked, 'text', 'texts')}"
+        if done.invalid:
+            answers = plural(done.invalid, "answer was", "answers were")
+            said += f"; {answers} invalid, where the rules' entities stand"
+        if done.invented:
+            said += f"; {plural(done.invented, 'invented entity', 'invented entities')} left out"
+        tell(said)
+    waiting = f"{plural(done.waiting, 'text waits', 'texts wait')} for the language model"
+    if done.note:
+        tell(printable(f"note: {waiting}, the rules' entities stand: {done.note}"))
+    elif done.waiting:
+        tell(f"note: {waiting}")

@@ -121,6 +121,11 @@ class ActiveModels:
         if record is not None:
             self.records.write(ACTIVE, replace(record, recipe=recipe) if record.model == wanted else record)
 
+    def probed(self) -> ModelRecord:
+        """Return the record of the configured model after it has answered; raises BackendError."""
+        self.wanted.embedder.embed(["probe"], role="document")
+        return self.record_of_wanted()
+
     def record_of_wanted(self) -> ModelRecord:
         """Return the record of the configured model; raises BackendError where it cannot be had.
 

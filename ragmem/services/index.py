@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
@@ -112,10 +113,19 @@ def put_again(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:
         index(catalog, store, records_of(catalog, waiting))
 
 
-def index_pending(catalog: Catalog, store: Store, *, advance: Callable[[int], None] | None = None) -> int:
-    """Index every memory that was accepted but not finished (a killed run left it so); return how many."""
+def index_pending(
+    catalog: Catalog,
+    store: Store,
+    *,
+    most: int | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> int:
+    """Index every memory that was accepted but not finished, or so many; return how many.
+
+    A killed run left them so, or a model that could not be had.
+    """
     total = 0
-    for batch in batches(catalog.memories.each(states=[State.PENDING]), BATCH):
+    for batch in batches(islice(catalog.memories.each(states=[State.PENDING]), most), BATCH):
         put_again(catalog, store, [memory.id for memory in batch])
         total += len(batch)
         if advance is not None:

@@ -11,9 +11,12 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.index import BATCH, index, records_of
+from ragmem.services.index import BATCH, index, index_pending, records_of
 from ragmem.services.judge import Judged, judge
 from ragmem.services.progress import Progress
+
+FINISHED_ALONG = 2 * BATCH
+"""Memories that wait of which an ingest finishes so many: a hook has no time for thousands."""
 
 Change = Literal["new", "changed", "unchanged"]
 
@@ -45,10 +48,11 @@ def ingest(
     """Store drafts that a person or an assistant hands over; nothing is refused at the door.
 
     A draft of low signal stays in the buffer, where full text finds it. Each batch is durable before its
-    vectors and graph are made; when no model can be had they stay pending, their note says why, and the next
-    seed finishes them. An unchanged draft costs nothing.
+    vectors and graph are made; when no model can be had they stay pending, their note says why, and a later
+    seed or ingest finishes them. An unchanged draft costs nothing.
     """
     results: list[Ingested] = []
+    note, indexed = "", False
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
         judged = [
@@ -58,17 +62,31 @@ def ingest(
         if redated:
             catalog.memories.redate(redated)
         fresh = [item for item, change in zip(judged, changes, strict=True) if change != "unchanged"]
-        note = _accept(catalog, open_store, fresh, now=now) if fresh else ""
+        if fresh:
+            # A model that did not answer for one batch is not waited for once more with each of the others.
+            note = _accept(catalog, open_store, fresh, now=now, down=note)
+            indexed = not note
         for item, change in zip(judged, changes, strict=True):
             done = item.memory.state is State.PENDING and not note
             memory = replace(item.memory, state=State.INDEXED) if done else item.memory
             results.append(Ingested(replace(item, memory=memory), change, note if item in fresh else ""))
         progress.advance(len(judged))
+    if indexed:
+        _finish_earlier(catalog, open_store)
     return results
 
 
+def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
+    """Index some of what waits since a model could not be had: it can be now, and nobody may ever seed."""
+    try:
+        index_pending(catalog, open_store(), most=FINISHED_ALONG)
+    except BackendError:
+        # It went away again. What was handed in now is indexed; `doctor` tells of the rest.
+        return
+
+
 def _accept(
-    catalog: Catalog, open_store: Callable[[], Store], fresh: Sequence[Judged], *, now: datetime
+    catalog: Catalog, open_store: Callable[[], Store], fresh: Sequence[Judged], *, now: datetime, down: str
 ) -> str:
     """Make memories durable, then searchable by meaning; return why the latter has to wait, or nothing."""
     # What has faded since it was indexed leaves the store, with its former text, in the same transaction.
@@ -89,12 +107,12 @@ def _accept(
             _take_out(open_store, faded, finish=accept)
         else:
             accept()
-        if records:
+        if records and not down:
             index(catalog, open_store(), records)
     except BackendError as error:
         # The text is durable and full text finds it; the next seed or gc makes up for the rest.
-        return str(error)
-    return ""
+        return down or str(error)
+    return down
 
 
 def _take_out(open_store: Callable[[], Store], faded: Sequence[str], *, finish: Callable[[], None]) -> None:

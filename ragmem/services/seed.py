@@ -7,9 +7,10 @@ from pathlib import Path
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import GONE, SeenFile
+from ragmem.catalog.model_record import ACTIVE, ModelRecord
 from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State, Tier, digest
-from ragmem.errors import NotFoundError
+from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
 from ragmem.readers.discover import Discovery
 from ragmem.readers.reading import Reading
@@ -33,7 +34,7 @@ def seed(
     sources: Sequence[str],
     dry_run: bool,
     explain: bool,
-    rebuild: bool,
+    rebuild: ModelRecord | None,
     now: datetime,
     progress: Progress,
 ) -> SeedReport:
@@ -42,20 +43,27 @@ def seed(
     Each batch is one transaction, so that a run which is killed goes on where it was; a file counts as seen
     only together with its memories. A file that cannot be read is named in the report and never ends the run.
     With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read,
-    so that the report tells of unchanged ones too; with `rebuild` they are read and all vectors and the graph
-    are made anew. Raises NotFoundError for an unknown source name.
+    so that the report tells of unchanged ones too; with `rebuild` all vectors and the graph are made anew,
+    by the model that it names. Raises NotFoundError for an unknown source name.
     """
     specs = chosen_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
     projects = finder(catalog, home=home)
     exists = catalog.exists()
     if exists and not dry_run:
-        report.resumed = _resume(catalog, open_store, rebuild=rebuild, progress=progress)
+        report.resumed, report.note = _resume(catalog, open_store, rebuild=rebuild, progress=progress)
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
-    with Writer(catalog, open_store, size=settings.seed.batch, dry_run=dry_run, progress=progress) as writer:
+    with Writer(
+        catalog,
+        open_store,
+        size=settings.seed.batch,
+        dry_run=dry_run,
+        progress=progress,
+        down=report.note,
+    ) as writer:
         for spec, discovery in found:
             tally = Tally(spec.name)
             report.tallies.append(tally)
@@ -68,11 +76,14 @@ def seed(
                 report=report,
                 settings=settings,
                 projects=projects,
-                fresh=rebuild or explain,
+                fresh=explain,
                 exists=exists,
                 now=now,
             )
         writer.flush()
+    report.note = writer.down
+    if report.note:
+        report.pending = len(catalog.memories.ids(states=[State.PENDING]))
     if not dry_run:
         remember_projects(catalog, projects)
     if not dry_run and (report.would_change or report.failed):
@@ -96,24 +107,37 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]
     return list(settings.enabled_sources())
 
 
-def _resume(catalog: Catalog, open_store: Callable[[], Store], *, rebuild: bool, progress: Progress) -> int:
-    """Finish what an earlier run left; with `rebuild`, take everything out of the store first."""
+def _resume(
+    catalog: Catalog, open_store: Callable[[], Store], *, rebuild: ModelRecord | None, progress: Progress
+) -> tuple[int, str]:
+    """Finish what an earlier run left; with `rebuild`, take everything out of the store first.
+
+    Return how many had been left, and why they are left again where no vectors can be had.
+    """
     left = len(catalog.memories.ids(states=[State.PENDING]))
-    if rebuild:
+    if rebuild is not None:
         indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
         # All of them first: whatever run comes after one that is killed here puts them back, and where the
         # model has changed none is left with vectors of the former one.
-        catalog.memories.mark(indexed, State.PENDING)
-        progress.begin("take out", len(indexed))
-        for batch in batches(indexed):
+        with catalog.database.write():
+            catalog.memories.mark(indexed, State.PENDING)
+            catalog.models.write(ACTIVE, rebuild)
+        # What a rebuild left in the store that was killed while it took out waits for one too.
+        present = sorted(open_store().memory_ids().union(indexed))
+        progress.begin("take out", len(present))
+        for batch in batches(present):
             open_store().delete(batch)
             progress.advance(len(batch))
         open_store().sweep()
     pending = len(catalog.memories.ids(states=[State.PENDING]))
     if pending:
-        progress.begin("put back" if rebuild else "finish", pending)
-        index_pending(catalog, open_store(), advance=progress.advance)
-    return left
+        progress.begin("finish" if rebuild is None else "put back", pending)
+        store = open_store()
+        try:
+            index_pending(catalog, store, advance=progress.advance)
+        except BackendError as error:
+            return left, str(error)
+    return left, ""
 
 
 def _seed_source(

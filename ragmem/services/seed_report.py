@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragmem.domain.model import Tier
+from ragmem.services.extraction import Extracted
 from ragmem.services.ingest import Change
 
 
@@ -59,6 +60,11 @@ class SeedReport:
     chunks: int = 0
     seconds: float = 0.0
     dry_run: bool = False
+    extraction: Extracted | None = None
+    """What the language model was asked; None where only rules are wanted."""
+    pending: int = 0
+    """Memories that are stored and found by full text, but have no vector yet; `note` says why."""
+    note: str = ""
 
     @property
     def failed(self) -> int:

@@ -9,6 +9,7 @@ from typing import Self
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.model import Record, Tier
+from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.index import forget, index, records_of
 from ragmem.services.ingest import Change
@@ -37,7 +38,12 @@ class Batch:
 
 
 class Writer:
-    """Writes batches while the next one is being embedded in a second thread; order is kept."""
+    """Writes batches while the next one is being embedded in a second thread; order is kept.
+
+    Where no vectors can be had, `down` says why. From then on memories are made durable, full text finds
+    them, and they stay pending: their files count as seen, because the next run finishes them from the
+    catalog.
+    """
 
     def __init__(
         self,
@@ -47,7 +53,9 @@ class Writer:
         size: int,
         dry_run: bool,
         progress: Progress,
+        down: str = "",
     ) -> None:
+        self.down = down
         self.catalog = catalog
         self.open_store = open_store
         self.size = size
@@ -96,6 +104,9 @@ class Writer:
         # The acknowledgement: durable and found by full text from here on.
         items = [(item.memory, item.chunks) for item in batch.judged]
         self.catalog.memories.accept(items)
+        if self.down:
+            self._settle(batch, [])
+            return
         records = records_of(self.catalog, items)
         prepared = self._pool.submit(self.open_store().prepare, records)
         self._finish_waiting()
@@ -106,8 +117,12 @@ class Writer:
             return
         batch, records, prepared = self._waiting
         self._waiting = None
-        prepared.result()
-        self._settle(batch, records)
+        try:
+            prepared.result()
+            self._settle(batch, records)
+        except BackendError as error:
+            self.down = str(error)
+            self._settle(batch, [])
 
     def _settle(self, batch: Batch, records: list[Record]) -> None:
         def finish() -> None:

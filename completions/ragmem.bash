@@ -76,7 +76,7 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "seed") _ragmem_words -s --source --dry-run --check --rebuild --json -q --quiet --sources -h --help ;;
+        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode --explain --json --jsonl --ids --context --max-chars -q --quiet --sources -h --help ;;
         "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;

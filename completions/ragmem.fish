@@ -43,6 +43,7 @@ complete -c ragmem -n '__ragmem_at seed' -s s -l source -x -k -a '(__ragmem_know
 complete -c ragmem -n '__ragmem_at seed' -l dry-run -d 'Show what would be done, change nothing.'
 complete -c ragmem -n '__ragmem_at seed' -l check -d 'Change nothing; exit 1 if anything would change.'
 complete -c ragmem -n '__ragmem_at seed' -l rebuild -d 'Read every file again; make all vectors and the graph anew.'
+complete -c ragmem -n '__ragmem_at seed' -l no-llm -d 'Ask no language model now; a later seed asks what waits.'
 complete -c ragmem -n '__ragmem_at seed' -l json -d 'One JSON document on standard output.'
 complete -c ragmem -n '__ragmem_at seed' -s q -l quiet -d 'Errors only on standard error.'
 complete -c ragmem -n '__ragmem_at seed' -l sources -r -F -d 'Use this sources.toml alone.'

@@ -61,7 +61,7 @@ class Extractions:
     def keep(self, model: str, answers: Mapping[str, Answer], *, again: Iterable[str], now: datetime) -> None:
         """Write the answers of a model by the keys of their texts; the memories of `again` wait to be put.
 
-        Those are written whole or not at all, so that a killed run asks nothing twice and forgets no memory.
+        Both in one transaction, so that a killed run asks nothing twice and forgets no memory.
         """
         with self._database.write() as connection:
             connection.executemany(
@@ -74,6 +74,11 @@ class Extractions:
                 ],
             )
             _let_wait(connection, again)
+
+    def let_wait(self, memory_ids: Iterable[str]) -> None:
+        """Let memories wait to be put once more, those of them that are indexed."""
+        with self._database.write() as connection:
+            _let_wait(connection, memory_ids)
 
     def answers(self, model: str, keys: Iterable[str]) -> dict[str, Answer]:
         """Return the answers of a model to those texts that it was asked about."""

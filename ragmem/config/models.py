@@ -63,6 +63,7 @@ class ExtractionSettings:
     """[extraction]: who finds entities and relations."""
 
     by: str = key("rules", "rules; llm: the language model's where it has some; both", choices=EXTRACTIONS)
+    max_tokens: int = key(1500, "tokens of the language model's answer about one chunk; cut there", low=16)
 
 
 @dataclass(frozen=True, slots=True)

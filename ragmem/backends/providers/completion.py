@@ -1,8 +1,7 @@
 """The language model of a provider: a prompt in, text or JSON out."""
 
 import re
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import Any
 
 from ragmem.backends.providers.exchange import exchange
@@ -12,7 +11,7 @@ from ragmem.backends.providers.transport import Account, Transport
 from ragmem.errors import BackendError
 
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
-_FENCED = re.compile(r"```(?:\w+)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_FENCED = re.compile(r"```\w*[ \t]*\n(.*?)\n[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 class ProviderLanguageModel:
@@ -31,25 +30,6 @@ class ProviderLanguageModel:
     def model_id(self) -> str:
         """Provider and model."""
         return f"{self._provider.name}/{self._settings.model}"
-
-    def complete_many(
-        self,
-        prompts: Sequence[str],
-        *,
-        system: str = "",
-        max_tokens: int = 1024,
-        json_schema: Mapping[str, Any] | None = None,
-    ) -> list[str]:
-        """Return what `complete` gives for each prompt, asked several at a time; raise the first failure."""
-
-        def work(prompt: str) -> str:
-            return self.complete(prompt, system=system, max_tokens=max_tokens, json_schema=json_schema)
-
-        pool = ThreadPoolExecutor(max(1, self._settings.concurrency), "ragmem-provider")
-        try:
-            return list(pool.map(work, prompts))
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
 
     def complete(
         self,

@@ -1,0 +1,85 @@
+"""Which texts of the memory a language model has not been asked about, and which nobody has any more."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ragmem.catalog.batches import batches
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.contents import PAGE, Contents
+from ragmem.config import ChunkingSettings
+from ragmem.domain.extraction_prompt import text_key, worth_asking
+from ragmem.domain.model import Chunk, Memory, State
+from ragmem.services.judge import chunks_of
+
+
+@dataclass(slots=True)
+class Texts:
+    """The texts of the indexed memories that a model was not asked about, the newest first, by their keys.
+
+    `memories` names all that have a text, since it may occur twice; `known` counts the texts that it was
+    asked about; `seen` is the content hash of every memory that was looked at.
+    """
+
+    chunks: dict[str, Chunk] = field(default_factory=dict)
+    memories: dict[str, list[str]] = field(default_factory=dict)
+    known: int = 0
+    seen: dict[str, str] = field(default_factory=dict)
+
+
+def find_texts(catalog: Catalog, model: str) -> Texts:
+    """Return the texts that a model (its name and prompt) was not asked about and that are long enough."""
+    asked = catalog.extractions.asked(model)
+    texts = Texts()
+    known: set[str] = set()
+    for memory, chunks in indexed(catalog):
+        texts.seen[memory.id] = memory.content_hash
+        for chunk in filter(worth_asking, chunks):
+            key = text_key(chunk)
+            if key in asked:
+                known.add(key)
+                continue
+            texts.chunks.setdefault(key, chunk)
+            owners = texts.memories.setdefault(key, [])
+            if memory.id not in owners:
+                owners.append(memory.id)
+    texts.known = len(known)
+    return texts
+
+
+def indexed_meanwhile(catalog: Catalog, texts: Texts) -> list[str]:
+    """Return the memories with one of the texts that were indexed since, perhaps without its answer."""
+    return [
+        memory.id
+        for memory, chunks in indexed(catalog)
+        if texts.seen.get(memory.id) != memory.content_hash
+        and any(text_key(chunk) in texts.chunks for chunk in chunks)
+    ]
+
+
+def indexed(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
+    """Yield the indexed memories with their chunks, the newest first."""
+    contents = Contents(catalog.database)
+    outlines = catalog.memories.outlines(catalog.memories.ids(states=[State.INDEXED])).values()
+    newest_first = sorted(outlines, key=lambda one: (one.event_time, one.id), reverse=True)
+    for page in batches((one.id for one in newest_first), PAGE):
+        yield from contents.of(page)
+
+
+def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
+    """Forget what models found in texts that neither a memory nor the trash has any more; return how many.
+
+    A text that was forgotten shall not live on in what was found in it.
+    """
+    unused = catalog.extractions.texts()
+    if not unused:
+        return 0
+    contents = Contents(catalog.database)
+    for page in batches(sorted(catalog.memories.ids()), PAGE):
+        for _, chunks in contents.of(page):
+            unused.difference_update(map(text_key, chunks))
+    if unused:
+        for trashed in contents.trashed():
+            unused.difference_update(map(text_key, chunks_of(trashed.memory, sizes)))
+    if unused:
+        catalog.extractions.forget(unused)
+    return len(unused)

@@ -433,10 +433,19 @@ class Ragmem:
             open_store=self._open_store,
             reopen=self._reopen,
             ledger=self.ledger,
+            model_standing=self.model_standing,
+            check_language_model=self._check_language_model,
             now=now(),
             deep=deep,
             read_only=read_only,
         )
+
+    def _check_language_model(self) -> list[str]:
+        composed = ComposedModels(self.settings.models, self.settings.language_model, meter=self.ledger)
+        try:
+            return composed.check_language_model()
+        finally:
+            composed.close()
 
     def _reopen(self) -> None:
         if self._store is not None:

@@ -38,6 +38,26 @@ class ComposedModels:
 
         Raises BackendError where it cannot be had.
         """
+        opened = self._open_completing()
+        return None if opened is None else opened.language_model
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the embedding model's files, one line each."""
+        return self._open_embedding().check()
+
+    def check_language_model(self) -> list[str]:
+        """Return what is wrong with the language model's files or key, one line each; asks nobody."""
+        opened = self._open_completing()
+        return [] if opened is None else opened.check()
+
+    def close(self) -> None:
+        """Free both; closing twice is fine."""
+        for half in (self._embedding, self._completing):
+            if half is not None:
+                half.close()
+        self._embedding = self._completing = None
+
+    def _open_completing(self) -> Models | None:
         wanted = self._language_model
         if wanted is None or not wanted.backend:
             return None
@@ -46,18 +66,7 @@ class ComposedModels:
                 self._completing = backends.open_models(
                     wanted.backend, completion_options(wanted, meter=self._meter)
                 )
-            return self._completing.language_model
-
-    def check(self) -> list[str]:
-        """Return what is wrong with the embedding model's files, one line each."""
-        return self._open_embedding().check()
-
-    def close(self) -> None:
-        """Free both; closing twice is fine."""
-        for half in (self._embedding, self._completing):
-            if half is not None:
-                half.close()
-        self._embedding = self._completing = None
+            return self._completing
 
     def _open_embedding(self) -> Models:
         with self._opening:

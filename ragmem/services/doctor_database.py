@@ -162,18 +162,19 @@ def _topic(line: str) -> str:
 
 
 def _models_of_vectors(patient: Patient) -> Iterator[Check]:
-    """Tell of vectors that no search with the configured model can find."""
+    """Tell of vectors that no search can find: of a model that neither answers nor is about to."""
     try:
         embedder = patient.open_models().embedder
+        coming = patient.model_standing().wanted
     except RagmemError:
         return  # the checks of the models tell why
     wanted = (embedder.model_id, embedder.dimensions)
     by_model = patient.open_store().vector_models()
     for (model, dimensions), count in by_model.items():
-        if model != wanted[0]:
+        if model not in {wanted[0], coming}:
             detail = f'{count:,} vectors are of the model "{model}", the configured one is "{wanted[0]}"'
             yield Check("vectors", "failed", detail, f"{REPAIR}, or set the former model", "store")
-        elif dimensions != wanted[1]:
+        elif model == wanted[0] and dimensions != wanted[1]:
             detail = f"{count:,} vectors have {dimensions} dimensions, the model makes {wanted[1]}"
             yield Check("vectors", "failed", detail, REPAIR, "store")
 

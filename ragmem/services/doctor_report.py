@@ -9,6 +9,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
 from ragmem.errors import EXIT_DAMAGED, EXIT_NO, EXIT_OK
 from ragmem.ports import Models, Store
+from ragmem.services.reembed import ModelStanding
 from ragmem.services.usage import Ledger
 
 Status = Literal["ok", "warning", "failed"]
@@ -56,6 +57,9 @@ class Patient:
     reopen: Callable[[], None]
     """Closes store and database, whose next use opens what lies there then."""
     ledger: Ledger
+    model_standing: Callable[[], ModelStanding]
+    check_language_model: Callable[[], list[str]]
+    """Returns what the configured language model lacks, without asking it for anything."""
     now: datetime
     deep: bool = False
     read_only: bool = False

@@ -98,8 +98,8 @@ class LanguageModel(Protocol):
     ) -> str:
         """Return the completion; with a schema, JSON text that should satisfy it: check it nevertheless.
 
-        An answer of more than max_tokens is cut there, JSON too. Safe to call from several threads. Raises
-        BackendError where there is no answer.
+        Text is cut at max_tokens; JSON that is cut is returned so, or refused like an answer that cannot be
+        had: with BackendError. Safe to call from several threads.
         """
         ...
 

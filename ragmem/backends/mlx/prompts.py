@@ -5,7 +5,7 @@ from typing import Any
 
 from ragmem.errors import BackendError
 
-CUT = "\n\n[... the middle of this text was left out: it is longer than the model's window ...]\n\n"
+CUT = "\n[... the middle was left out ...]\n"
 
 _CHARACTERS_PER_TOKEN = 16
 """Of a longer text, the middle is left out before it is counted: that a text is too long is seen soon."""

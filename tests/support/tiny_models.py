@@ -6,6 +6,7 @@ that texts which share words have near vectors.
 
 import functools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +117,7 @@ def make_qwen3(folder: Path, *, embedding: bool = False, quantization: dict | No
 def make_bert(folder: Path, *, pooling: str = "mean") -> Path:
     """Write a BERT with PyTorch's names, as sentence-transformers does, and return its folder."""
     folder.mkdir(parents=True)
-    tokenizer = _train_word_pieces()
+    tokenizer = _word_pieces()
     tokenizer.save(str(folder / "tokenizer.json"))
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda piece: piece[1])
     (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), encoding="utf-8")
@@ -191,16 +192,23 @@ def _end_texts_with(tokenizer, end):
     )
 
 
-def _train_word_pieces():
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+def _word_pieces():
+    """Return a tokenizer of the corpus's words and of letters; what the library trains varies between runs."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    words = {word for line in CORPUS for word in re.findall("[a-z]+", line.lower())}
+    endings = ("s", "ed")
+    inflected = {word for word in words for end in endings if word.removesuffix(end) in words - {word}}
+    letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces += [*letters, *sorted(words - inflected - set(letters))]
+    pieces += [f"##{piece}" for piece in (*letters, *(end for end in endings if len(end) > 1))]
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]")
+    )
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=PIECES, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(CORPUS, trainer)
     tokenizer.post_processor = processors.BertProcessing(
         ("[SEP]", tokenizer.token_to_id("[SEP]")), ("[CLS]", tokenizer.token_to_id("[CLS]"))
     )

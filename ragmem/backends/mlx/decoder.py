@@ -37,7 +37,7 @@ class Decoder:
         else:
             self._model = _load_alone(alone, description)
         if device.on_processor(self._mx):
-            _widen(self._mx, self._model)
+            widen(self._mx, self._model)
         self._mx.eval(self._model.parameters())
 
     def __call__(self, token_ids: Any, lengths: Any) -> Any:
@@ -114,7 +114,7 @@ def _load_by_mlx_lm(folder: Path) -> Any:
     return model.model
 
 
-def _widen(mx: Any, model: Any) -> None:
+def widen(mx: Any, model: Any) -> None:
     """Make the matrices float32: a processor computes with packed or half numbers at 1/50 of its speed.
 
     Word embeddings stay packed, for of them only the rows of the text's tokens are read.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragmem.backends.mlx.options import EmbeddingOptions
-from ragmem.backends.mlx.weights import fingerprint, weight_problems
+from ragmem.backends.mlx.weights import fingerprint, weight_files, weight_problems
 from ragmem.errors import BackendError, ConfigError
 
 Family = Literal["decoder", "encoder", "mlx-embeddings"]
@@ -58,7 +58,7 @@ class Description:
     query_prefix: str
     document_prefix: str
     model_id: str
-    """Name, hash of the weights and of what else decides a document's vector, length where shortened."""
+    """Name, hash of the files and of what else decides a document's vector, length where shortened."""
 
     @property
     def quantization(self) -> Mapping[str, Any]:
@@ -108,13 +108,20 @@ def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
             f'dimensions is {options.dimensions}, the vectors of "{name}" have {width}',
             hint=f"dimensions is at most {width}, or left out",
         )
+    if options.pooling and family == "mlx-embeddings":
+        raise ConfigError(
+            f'pooling is "{options.pooling}", but mlx-embeddings pools in its own way',
+            hint="leave out pooling, or library",
+        )
     pooling = "" if family == "mlx-embeddings" else _read_pooling(folder, family, options)
     window = _read_window(folder, config, family, options)
     dimensions = options.dimensions or width
     prompts = _read_prompts(folder)
     query = INSTRUCTION if config["model_type"] == "qwen3" and "query" not in prompts else ""
     document_prefix = options.document_prefix or prompts.get("document") or prompts.get("passage") or ""
-    identity = [FORM, config, fingerprint(folder), family, pooling, window, document_prefix]
+    tokenizer = next(folder / file for file in TOKENIZER if (folder / file).is_file())
+    files = fingerprint([tokenizer, *weight_files(folder)])
+    identity = [FORM, config, files, family, pooling, window, document_prefix]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
     shortened = f"-{dimensions}d" if dimensions < width else ""
     return Description(

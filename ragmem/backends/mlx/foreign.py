@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 from ragmem.backends.mlx import device
+from ragmem.backends.mlx.decoder import widen
 from ragmem.backends.mlx.description import Description
 from ragmem.errors import BackendError
 
@@ -24,7 +25,10 @@ class ForeignEncoder:
                 hint="pip install 'ragmem[mlx-embeddings]' (1 GB, GPLv3), or leave out library",
             ) from error
         # The same value that the library would pass on; some architectures read the image size from it.
-        self._model = load_model(description.folder, path_to_repo=str(description.folder))
+        self._model = load_model(description.folder, lazy=True, path_to_repo=str(description.folder))
+        if device.on_processor(self._mx):
+            widen(self._mx, self._model)
+        self._mx.eval(self._model.parameters())
 
     def __call__(self, token_ids: Any, lengths: Any) -> Any:
         """Return vectors (n, width) of ids (n, longest) padded on the right: the left gives NaN there."""

@@ -19,6 +19,7 @@ from ragmem.backends.mlx.generation import (
 )
 from ragmem.backends.mlx.grammar import Grammars, Mask
 from ragmem.backends.mlx.prompts import fit, read, render, strip_thoughts
+from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError
 from ragmem.ports import Call, Meter, Purpose
 
@@ -69,7 +70,7 @@ class MlxLanguageModel:
         self._resident = device.Resident(
             lambda: _load(folder),
             name=self.model_id,
-            needs=lambda: sum(path.stat().st_size for path in folder.glob("model*.safetensors")),
+            needs=lambda: sum(path.stat().st_size for path in weight_files(folder)),
             limit_mb=float(cast("float", options.get("memory_limit_mb") or 0)),
             idle_s=float(cast("float", options.get("idle_s") or 0)),
         )

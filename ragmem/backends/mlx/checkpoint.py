@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.backends.mlx.device import first_line, import_mlx
+from ragmem.backends.mlx.weights import weight_problems
 from ragmem.errors import BackendError
 
 DEFAULT_WINDOW = 4096
 """Tokens of prompt and answer together, where the model's configuration does not say."""
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-_LENGTH = 8
-"""Bytes at the beginning of a safetensors file that say how long its header is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +39,7 @@ def find_problems(folder: Path) -> list[str]:
         return [f'config.json of "{folder}" is no JSON']
     if not isinstance(config, dict) or not config.get("model_type"):
         return [f'config.json of "{folder}" does not say which model_type it is']
-    found = _find_missing_template(folder)
-    weights = sorted(folder.glob("model*.safetensors"))
-    if not weights:
-        found.append(f'"{folder}" has no weights (model*.safetensors)')
-    found += [f'"{path}" is not complete' for path in weights if not _is_whole(path)]
-    found += [f'"{folder / name}" is missing' for name in _listed(folder) if not (folder / name).exists()]
-    return found
+    return [*_find_missing_template(folder), *weight_problems(folder)]
 
 
 def load(folder: Path) -> Checkpoint:
@@ -92,30 +85,6 @@ def _find_missing_template(folder: Path) -> list[str]:
     if not isinstance(config, dict) or not (config.get("chat_template") or config.get("chat_template_type")):
         return [f'"{folder}" has no chat template: it is no chat model']
     return []
-
-
-def _is_whole(path: Path) -> bool:
-    """Tell whether a safetensors file is as long as its header says: MLX maps it without asking."""
-    try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(_LENGTH), "little")
-            size = os.fstat(file.fileno()).st_size
-            if length > size:
-                return False
-            header = json.loads(file.read(length))
-        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return False
-    return size == _LENGTH + length + max(ends, default=0)
-
-
-def _listed(folder: Path) -> list[str]:
-    """Return the files that the index of weights names; none where there is no index."""
-    try:
-        index = json.loads((folder / "model.safetensors.index.json").read_bytes())
-        return sorted({str(name) for name in index["weight_map"].values()})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
 
 
 def _read_window(config: dict[str, Any]) -> int:

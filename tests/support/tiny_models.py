@@ -193,7 +193,7 @@ def _end_texts_with(tokenizer, end):
 
 
 def _word_pieces():
-    """Return a tokenizer of the corpus's words and of letters; what the library trains varies between runs."""
+    """Return a tokenizer of the corpus's words and of letters; trained ones differ from run to run."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     words = {word for line in CORPUS for word in re.findall("[a-z]+", line.lower())}

@@ -48,7 +48,10 @@ _OTHER_TYPES = {
 }
 """Types that models give although they are not asked for."""
 
-_AROUND = " \"'`*_,;:|\u201c\u201d\u2018\u2019"
+_AROUND = re.compile(
+    r"^(?:[\s\"'`,;\u201c\u201d\u2018\u2019]|\*\*)+|(?:[\s\"'`,;:.\u201c\u201d\u2018\u2019]|\*\*)+$"
+)
+"""What stands around a name and is no part of it; a dot before it may be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, E
     entities: dict[str, Entity] = {}
     invented = 0
     for row in rows:
-        name = _plain(row.get("name"))
+        name = _bare(row.get("name"))
         if not _nameable(name):
             continue
         spelt = _as_in(text, name)
@@ -157,11 +160,14 @@ def _relations(rows: Sequence[dict[str, object]], entities: dict[str, Entity]) -
 
 def _end(value: object, entities: dict[str, Entity], names: dict[str, str]) -> str:
     """Return the name of the entity that an end of a relationship means, or ""."""
-    name = _plain(value).strip(_AROUND)
-    if entity := entities.get(canonical_key(name)):
-        return entity.name
+    name = _bare(value)
     known = KNOWN_NAMES.get(name.lower())
-    return names.get(name.casefold(), "") or names.get(known[0].casefold() if known else "", "")
+    for tried in (name, known[0] if known else ""):
+        if entity := entities.get(canonical_key(tried)):
+            return entity.name
+        if tried.casefold() in names:
+            return names[tried.casefold()]
+    return ""
 
 
 def _nameable(name: str) -> bool:
@@ -174,17 +180,14 @@ def _nameable(name: str) -> bool:
 
 def _as_in(text: str, name: str) -> str:
     """Return the name as the text spells it, "" where it is not there or only inside of other words."""
-    for tried in dict.fromkeys((name, name.strip(_AROUND))):
-        if not _nameable(tried):
-            continue
-        words = r"\s+".join(re.escape(word) for word in tried.split())
-        before = r"(?<![A-Za-z0-9])" if tried[0].isascii() and tried[0].isalnum() else ""
-        after = r"(?![A-Za-z0-9])" if tried[-1].isascii() and tried[-1].isalnum() else ""
-        # In this spelling first: a text may well have `Store` and `store`.
-        for flags in (re.NOFLAG, re.IGNORECASE):
-            found = re.search(before + words + after, text, flags)
-            if found:
-                return " ".join(found.group().split())
+    words = r"\s+".join(re.escape(word) for word in name.split())
+    before = r"(?<![A-Za-z0-9_])" if name[0].isascii() and name[0].isalnum() else ""
+    after = r"(?![A-Za-z0-9_])" if name[-1].isascii() and name[-1].isalnum() else ""
+    # In this spelling first: a text may well have `Store` and `store`.
+    for flags in (re.NOFLAG, re.IGNORECASE):
+        found = re.search(before + words + after, text, flags)
+        if found:
+            return " ".join(found.group().split())
     return ""
 
 
@@ -210,6 +213,10 @@ def _plain(value: object) -> str:
         # Controls, halves of surrogates, marks that turn the direction: nothing that a name is written with.
         text = "".join(" " if unicodedata.category(letter)[0] in "CZ" else letter for letter in text)
     return " ".join(text.split())
+
+
+def _bare(value: object) -> str:
+    return _AROUND.sub("", _plain(value))
 
 
 def _is_flat(values: list[object]) -> bool:

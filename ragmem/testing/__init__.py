@@ -7,12 +7,14 @@
             return my_backend.open_store({}, my_models, database=database)
 
 pytest collects the subclass; this package itself does not need pytest. StoreContract is for stores,
-ModelsContract for embedders, LanguageModelContract for language models.
+TwoModelsContract for those that hold vectors of two models at a time, ModelsContract for embedders,
+LanguageModelContract for language models.
 """
 
 from ragmem.testing.language_models import LanguageModelContract, RecordingMeter
 from ragmem.testing.models import ModelsContract
 from ragmem.testing.stores import EPOCH, ROUNDING, StoreContract, make_record
+from ragmem.testing.two_models import TwoModelsContract
 
 __all__ = [
     "EPOCH",
@@ -21,5 +23,6 @@ __all__ = [
     "ModelsContract",
     "RecordingMeter",
     "StoreContract",
+    "TwoModelsContract",
     "make_record",
 ]

@@ -216,7 +216,8 @@ def _plain(value: object) -> str:
 
 
 def _bare(value: object) -> str:
-    return _AROUND.sub("", _plain(value))
+    # Cut first: what is longer is no name, and looking for the end of a long run of quotes takes for ever.
+    return _AROUND.sub("", _plain(value)[: 2 * MAX_NAME_CHARS])
 
 
 def _is_flat(values: list[object]) -> bool:

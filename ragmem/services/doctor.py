@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
+from ragmem.services.doctor_extraction import EXTRACTION_CHECKS
 from ragmem.services.doctor_home import HOME_CHECKS
 from ragmem.services.doctor_models import CANARY, CHANGE, MODEL_CHECKS
 from ragmem.services.doctor_report import Check, Examination, Patient, Report
@@ -20,6 +21,7 @@ def examine(patient: Patient) -> Report:
         if not _any_failed(inside):
             inside += _run(DATABASE_CHECKS, patient)
             inside += _run(CHANGE, patient)
+            inside += _run(EXTRACTION_CHECKS, patient)
             inside += _run(SPEND, patient)
         only_reads = patient.read_only or patient.catalog.database.read_only
         # Only in what is otherwise sound: a write may mend what was found, or hide it. A cap that is reached

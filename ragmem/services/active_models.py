@@ -14,7 +14,7 @@ from typing import Any
 
 from ragmem.catalog.model_record import ACTIVE, ModelRecord, ModelRecords
 from ragmem.config import ModelSettings
-from ragmem.errors import BackendError, StorageError, StoreBusyError
+from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.ports import Embedder, HoldsTwoModels, LanguageModel, Models, Store
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
@@ -51,7 +51,11 @@ class ActiveModels:
     @property
     def embedder(self) -> Embedder:
         """The embedder of the active model; raises BackendError where it cannot be had."""
-        active, wanted = self.active(), self.wanted_id()
+        try:
+            active, wanted = self.active(), self.wanted_id()
+        except (StorageError, StoreDamagedError):
+            # Without the database nothing can be searched or put; but a model can be tried on its own.
+            return self.wanted.embedder
         if active is None or active.model == wanted:
             return self.wanted.embedder
         try:
@@ -70,7 +74,10 @@ class ActiveModels:
     def check(self) -> list[str]:
         """Return what is wrong with the files of the configured models and of the active one."""
         found = self.wanted.check()
-        active = self.active()
+        try:
+            active = self.active()
+        except (StorageError, StoreDamagedError):
+            return found
         if active is not None and active.model != self.wanted_id():
             found += [line for line in self._open(active).check() if line not in found]
         return found

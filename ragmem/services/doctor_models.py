@@ -69,7 +69,10 @@ def _what_still_works(patient: Patient) -> str:
 
 def change(patient: Patient) -> Iterator[Check]:
     """Tell how far a change of the embedding model is; asks no model."""
-    standing = patient.model_standing()
+    try:
+        standing = patient.model_standing()
+    except RagmemError:  # the checks of the database tell
+        return
     if not standing.changing:
         return
     coming = standing.wanted or "the configured model"

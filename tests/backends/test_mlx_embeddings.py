@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,9 +173,8 @@ def test_weights_without_the_part_that_makes_words_are_read(open_embedder, copie
 
 
 def test_half_precision_weights_are_computed_in_full_precision_on_a_processor(open_embedder, copied):
-    import mlx.core as mx
-
-    if mx.default_device() != mx.Device(mx.cpu):
+    mx = device.import_mlx()
+    if not device.on_processor(mx):
         pytest.skip("a graphics chip computes in half precision")
     folder = copied()
     path = str(folder / "model.safetensors")
@@ -279,6 +279,30 @@ def test_a_vocabulary_serves_where_there_is_no_tokenizer_file(open_embedder, cop
     folder = copied("bert")
     (folder / "tokenizer.json").unlink()
     assert np.array_equal(documents(open_embedder(folder)), documents(open_embedder("bert")))
+
+
+@pytest.mark.parametrize("model", ["embedding", "embedding_4bit", "bert"])
+def test_what_a_graphics_chip_computes_is_the_same_but_for_half_precision(
+    model, open_embedder, tiny_models, copied, monkeypatch
+):
+    """The packed matrices, fused kernels and half numbers that are used there, on whatever is here."""
+    expected = documents(open_embedder(model))
+    path = str(copied(model) / "model.safetensors")
+
+    def halve():
+        mx = device.import_mlx()
+        halves = {
+            name: values.astype(mx.float16) if values.dtype == mx.float32 else values
+            for name, values in mx.load(path).items()
+        }
+        mx.save_safetensors(path, halves)
+
+    device.run(halve)
+    for module in ("device", "numerics"):
+        monkeypatch.setattr(f"ragmem.backends.mlx.{module}.on_processor", lambda _: False)
+    found = documents(open_embedder(Path(path).parent))
+    assert (found * expected).sum(axis=1).min() > 0.999
+    assert gap(found, expected) > 0
 
 
 # Texts
@@ -660,8 +684,7 @@ def test_a_model_that_cannot_fit_is_refused_before_it_is_loaded(open_embedder):
 
 
 def test_a_model_makes_room_for_the_next_one_where_both_do_not_fit(open_embedder):
-    import mlx.core as mx
-
+    mx = device.import_mlx()
     first = open_embedder()
     expected = documents(first)
     limit = mx.get_active_memory() / 1e6 + 0.1
@@ -697,8 +720,7 @@ def test_a_full_device_is_a_backend_error_and_frees_the_model(error, open_embedd
 
 
 def test_memory_comes_back_when_a_model_is_closed(open_embedder):
-    import mlx.core as mx
-
+    mx = device.import_mlx()
     before = mx.get_active_memory()
     embedder = open_embedder()
     documents(embedder)

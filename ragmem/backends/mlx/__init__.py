@@ -6,6 +6,7 @@ cache. `library`, `pooling`, `window`, `batch_tokens`, `memory_limit_mb` and `id
 """
 
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,33 +38,36 @@ class MlxModels:
             self._bundled = open_minilm({**options, "engine": "mlx"})
         self._embedder: MlxEmbedder | None = None
         self._language_model: MlxLanguageModel | None = None
+        self._opening = threading.Lock()  # two of one model would take twice the memory
 
     @property
     def embedder(self) -> "Embedder":
         """The embedder, not yet loaded; raises BackendError where its files are missing or not sound."""
         if self._bundled is not None:
             return self._bundled.embedder
-        if self._embedder is None:
-            from ragmem.backends.mlx.description import describe
-            from ragmem.backends.mlx.embedder import MlxEmbedder
+        with self._opening:
+            if self._embedder is None:
+                from ragmem.backends.mlx.description import describe
+                from ragmem.backends.mlx.embedder import MlxEmbedder
 
-            folder = find_folder(self._model, self._options)
-            description = describe(folder, _name(self._model, folder), self._embedding)
-            self._embedder = MlxEmbedder(description, self._embedding)
-        return self._embedder
+                folder = find_folder(self._model, self._options)
+                description = describe(folder, _name(self._model, folder), self._embedding)
+                self._embedder = MlxEmbedder(description, self._embedding)
+            return self._embedder
 
     @property
     def language_model(self) -> "MlxLanguageModel | None":
         """The language model, not yet loaded, or None; raises BackendError as the embedder does."""
         if not self._language_model_name:
             return None
-        if self._language_model is None:
-            from ragmem.backends.mlx.chat import open_language_model
+        with self._opening:
+            if self._language_model is None:
+                from ragmem.backends.mlx.chat import open_language_model
 
-            folder = find_folder(self._language_model_name, self._options)
-            options = {**self._options, "idle_s": self._embedding.idle_s}
-            self._language_model = open_language_model(folder, options)
-        return self._language_model
+                folder = find_folder(self._language_model_name, self._options)
+                options = {**self._options, "idle_s": self._embedding.idle_s}
+                self._language_model = open_language_model(folder, options)
+            return self._language_model
 
     def check(self) -> list[str]:
         """Return what is wrong with the models' files, one line each; loads nothing."""

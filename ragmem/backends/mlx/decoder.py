@@ -14,7 +14,7 @@ from typing import Any
 
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.description import DECODERS, Description
-from ragmem.backends.mlx.numerics import pool
+from ragmem.backends.mlx.numerics import pool, unpack
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError
 
@@ -125,7 +125,8 @@ def widen(mx: Any, model: Any) -> None:
     wide = []
     for path, module in model.named_modules():
         if isinstance(module, nn.QuantizedLinear):
-            values = mx.dequantize(
+            values = unpack(
+                mx,
                 module.weight,
                 module.scales,
                 module.get("biases"),

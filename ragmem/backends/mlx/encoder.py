@@ -5,7 +5,7 @@ from typing import Any
 
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.description import Description
-from ragmem.backends.mlx.numerics import MASKED, attend, gelu, pool
+from ragmem.backends.mlx.numerics import MASKED, attend, gelu, pool, unpack
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError
 
@@ -60,13 +60,11 @@ class Encoder:
             for part in ("query", "key", "value")
         )
         scale = (width // self._heads) ** -0.5
-        context = attend(self._mx, query, key, value, mask=mask, scale=scale, on_processor=self._on_processor)
+        context = attend(self._mx, query, key, value, mask=mask, scale=scale)
         context = context.transpose(0, 2, 1, 3).reshape(count, length, width)
         attended = self._linear(context, f"{name}.attention.output.dense")
         x = self._norm(x + attended, f"{name}.attention.output.LayerNorm")
-        hidden = gelu(
-            self._mx, self._linear(x, f"{name}.intermediate.dense"), on_processor=self._on_processor
-        )
+        hidden = gelu(self._mx, self._linear(x, f"{name}.intermediate.dense"))
         return self._norm(x + self._linear(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
     def _linear(self, x: Any, name: str) -> Any:
@@ -105,7 +103,8 @@ class Encoder:
     def _unpack(self, name: str, stored: dict[str, Any], description: Description) -> Any:
         packing = description.quantization.get(name)
         packing = packing if isinstance(packing, dict) else description.quantization
-        return self._mx.dequantize(
+        return unpack(
+            self._mx,
             stored[f"{name}.weight"],
             stored[f"{name}.scales"],
             stored.get(f"{name}.biases"),

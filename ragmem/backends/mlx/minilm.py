@@ -64,7 +64,7 @@ class MlxEngine:
             layer = f"layer.{number}"
             context = self._attention(self._linear(x, f"{layer}.attention_in"), mask)
             x = self._norm(x + self._linear(context, f"{layer}.attention_out"), f"{layer}.attention_norm")
-            hidden = gelu(mx, self._linear(x, f"{layer}.expand"), on_processor=self._on_processor)
+            hidden = gelu(mx, self._linear(x, f"{layer}.expand"))
             x = self._norm(x + self._linear(hidden, f"{layer}.contract"), f"{layer}.output_norm")
         # The length of the sum is divided out again, so there is no need of the mean.
         total = (x * present[:, :, None]).sum(axis=1)
@@ -85,5 +85,5 @@ class MlxEngine:
         count, length, _ = joined.shape
         parts = joined.reshape(count, length, 3, HEADS, WIDTH // HEADS).transpose(2, 0, 3, 1, 4)
         query, key, value = parts[0], parts[1], parts[2]
-        context = attend(self._mx, query, key, value, mask=mask, scale=1.0, on_processor=self._on_processor)
+        context = attend(self._mx, query, key, value, mask=mask, scale=1.0)
         return context.transpose(0, 2, 1, 3).reshape(count, length, WIDTH)

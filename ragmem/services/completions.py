@@ -33,7 +33,8 @@ def complete_all(
     """Yield the outcomes by the keys of their prompts, asked in order, until the caller stops.
 
     A model that takes several prompts gets them together, unless `singly`; any other is asked from
-    `concurrency` threads. These are daemons, so that an interrupted process need not wait for a server.
+    `concurrency` threads. These are daemons, so that an interrupted process need not wait for a server. Never
+    are there more answers that the caller has not done with than threads: whatever kills it loses no more.
     """
     if isinstance(model, CompletesMany) and not singly:
         yield from _together(model, prompts, request)
@@ -63,11 +64,12 @@ def _side_by_side(
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[str, Outcome | Exception]] = queue.SimpleQueue()
     stop = threading.Event()
+    free = threading.Semaphore(concurrency)
     for key in prompts:
         waiting.put(key)
 
     def work() -> None:
-        while not stop.is_set():
+        while free.acquire() and not stop.is_set():
             try:
                 key = waiting.get_nowait()
             except queue.Empty:
@@ -93,8 +95,10 @@ def _side_by_side(
                 found.append(done.get())
             left -= len(found)
             yield dict(_expected(key, answer) for key, answer in found)
+            free.release(len(found))
     finally:
         stop.set()
+        free.release(concurrency)
 
 
 def _expected(key: str, answer: Outcome | Exception) -> tuple[str, Outcome]:

@@ -68,7 +68,7 @@ _ragmem_is_command() {
         ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
-        "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:test") : ;;
+        "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         *) return 1 ;;
     esac
 }
@@ -103,6 +103,7 @@ _ragmem_options() {
         "models resume") _ragmem_words --json -q --quiet -h --help ;;
         "models pull") _ragmem_words --revision --from --dry-run --json -q --quiet -h --help ;;
         "models remove") _ragmem_words -y --yes --dry-run --json -h --help ;;
+        "models bundle") _ragmem_words --with --extras --no-wheels --wheels --platform --python-version --verify -f --force --dry-run --json -q --quiet -h --help ;;
         "models test") _ragmem_words --language --json -q --quiet -h --help ;;
         "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
     esac
@@ -152,6 +153,11 @@ _ragmem_value() {
         "models use:--key-variable") action=: ;;
         "models pull:--revision") action=: ;;
         "models pull:--from") action=: ;;
+        "models bundle:--with") action=: ;;
+        "models bundle:--extras") action=: ;;
+        "models bundle:--wheels") action=_ragmem_files ;;
+        "models bundle:--platform") action=: ;;
+        "models bundle:--python-version") action=: ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
     esac
@@ -170,10 +176,11 @@ _ragmem_argument() {
         "backup:0") action=_ragmem_files ;;
         "restore:0") action=_ragmem_files ;;
         "store:0") _ragmem_words show migrate ;;
-        "models:0") _ragmem_words list use resume pull remove test ;;
+        "models:0") _ragmem_words list use resume pull remove bundle test ;;
         "models use:0") action='_ragmem_known model' ;;
         "models pull:0") action='_ragmem_known model' ;;
         "models remove:0") action='_ragmem_known model' ;;
+        "models bundle:0") action=_ragmem_files ;;
         "models test:"*) action='_ragmem_known model' ;;
     esac
 }

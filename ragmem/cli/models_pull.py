@@ -108,7 +108,7 @@ def _tell_plan(fetching: "Fetching", endpoint: str) -> None:
 def _tell_next(fetching: "Fetching") -> None:
     from ragmem.services.models_found import found_at
 
-    found = found_at(fetching.folder)
+    found = found_at(fetching.folder, fetching.model.name)
     if found is not None and found.problem:
         tell(printable(f"warning: it cannot be used as it is: {found.problem}"))
     option = " --language" if found is not None and found.use == "language model" else ""

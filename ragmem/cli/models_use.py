@@ -171,10 +171,12 @@ def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
         home = memory.catalog.database.home
         standing = memory.model_standing()
         coming = memory.models.records.read(NEXT)
-        if coming is not None and coming.model != standing.wanted:
+        if at_work(home):
+            if standing.changing and coming is not None and coming.model == standing.wanted:
+                return {"vectors": "background", "total": standing.total, "done": standing.done}
+            # It makes another model's, or has not got so far as to say whose.
             models_background.stop(home, patience=PATIENCE_S)
-        elif standing.changing and at_work(home):
-            return {"vectors": "background", "total": standing.total, "done": standing.done}
+            standing = memory.model_standing()
         if not standing.active:
             return {"vectors": "none"}
         one_model_only = not isinstance(memory.store, HoldsTwoModels)

@@ -66,9 +66,9 @@ def _name_of(folder: str) -> str:
     return folder.replace(SEPARATOR, "/", 1)
 
 
-def found_at(folder: Path) -> FoundModel | None:
-    """Return the model of a folder that somebody named; None where there is none."""
-    return _examine(folder.name, "cache", folder)
+def found_at(folder: Path, name: str) -> FoundModel | None:
+    """Return the model of a folder that was named; None where there is none."""
+    return _examine(name, "cache", folder)
 
 
 def _examine(name: str, place: Place, folder: Path) -> FoundModel | None:

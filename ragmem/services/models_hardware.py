@@ -62,7 +62,7 @@ def models_of(
             folder = find_model(
                 chosen.model, models=settings.places.data / MODELS, environ=environ, home=home
             )
-        model = found_at(folder) if folder is not None else None
+        model = found_at(folder, chosen.model) if folder is not None else None
         if model is not None:
             yield table, model
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ragmem.cli import models_pull, models_resume, models_trial, models_use
+from ragmem.cli import models_bundle, models_pull, models_resume, models_trial, models_use
 from ragmem.cli.common import (
     JsonOption,
     bold,
@@ -99,6 +99,7 @@ app.command("use", epilog=models_use.EPILOG)(models_use.use)
 app.command("resume", epilog=models_resume.EPILOG)(models_resume.resume)
 app.command("pull", epilog=models_pull.PULL_EPILOG)(models_pull.pull)
 app.command("remove", epilog=models_pull.REMOVE_EPILOG)(models_pull.remove)
+app.command("bundle", epilog=models_bundle.EPILOG)(models_bundle.bundle)
 app.command("test", epilog=models_trial.EPILOG)(models_trial.try_models)
 
 

@@ -1,0 +1,166 @@
+"""The wheels of a bundle: the ragmem that is installed, and what it needs, in the versions that are here."""
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from ragmem.errors import BackendError, RagmemError, UsageError
+
+PACKAGE = "ragmem"
+
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which wheels: for this machine's Python, unless another platform or version is named.
+
+    `folder`: take them from there, and ask no index.
+    """
+
+    extras: tuple[str, ...] = ()
+    folder: Path | None = None
+    platforms: tuple[str, ...] = ()
+    python: str = ""
+
+    @property
+    def foreign(self) -> bool:
+        """Tell whether they are for another machine than this, for which nothing can be built here."""
+        return bool(self.platforms or self.python)
+
+    @property
+    def for_python(self) -> str:
+        """Return the version that they are for: 3.11."""
+        return self.python or f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+    @property
+    def for_platform(self) -> str:
+        """Return the platforms that they are for."""
+        here = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        return " ".join(self.platforms) or here
+
+
+def check(wanted: Wanted) -> None:
+    """Raise UsageError for an unknown extra or a folder without wheels, BackendError without pip."""
+    known = importlib.metadata.metadata(PACKAGE).get_all("Provides-Extra") or []
+    for extra in wanted.extras:
+        if extra not in known:
+            raise UsageError(f'ragmem has no extra "{extra}"', hint=f"extras: {', '.join(sorted(known))}")
+    if wanted.folder is not None and not any(wanted.folder.glob("*.whl")):
+        raise UsageError(f'there are no wheels in "{wanted.folder}"', hint="fill it with `pip download`")
+    if importlib.util.find_spec("pip") is None:
+        raise BackendError(
+            "wheels are collected by pip, which this environment lacks",
+            hint="python -m ensurepip, or leave the wheels out with --no-wheels",
+        )
+
+
+def installed_from() -> Path | None:
+    """Return the folder that ragmem was installed from, None where it came from an index."""
+    text = importlib.metadata.distribution(PACKAGE).read_text("direct_url.json")
+    if not text:
+        return None
+    url = urllib.parse.urlsplit(orjson.loads(text).get("url", ""))
+    folder = Path(urllib.request.url2pathname(url.path))
+    return folder if url.scheme == "file" and folder.is_dir() else None
+
+
+def own_version() -> str:
+    """Return the version of the ragmem that is installed."""
+    return importlib.metadata.version(PACKAGE)
+
+
+def source_of_own(wanted: Wanted) -> str:
+    """Return where the wheel of ragmem itself will come from, for people."""
+    if wanted.folder is not None and _own_wheels(wanted.folder):
+        return f'"{wanted.folder}"'
+    folder = installed_from()
+    return f'built from "{folder}"' if folder else "the package index"
+
+
+def collect(wanted: Wanted, target: Path) -> str:
+    """Put all wheels into a new folder and return the version of ragmem among them.
+
+    Raises RagmemError with what pip said where one cannot be had.
+    """
+    target.mkdir(mode=0o700)
+    constraints = target.parent / "constraints.txt"
+    constraints.write_text("".join(_constraints()), encoding="utf-8")
+    places = ("--no-index", "--find-links", str(wanted.folder)) if wanted.folder else ()
+    named = PACKAGE + (f"[{','.join(wanted.extras)}]" if wanted.extras else "")
+    own = _own_wheel(wanted, target.parent / "own", places)
+    # By its place, so that no index can offer another one of that name.
+    what = f"{named} @ {own.as_uri()}" if own else f"{named}=={own_version()}"
+    chosen = ("--constraint", str(constraints), *places, what)
+    if wanted.foreign:
+        _pip("download", "--only-binary=:all:", "--dest", str(target), *_tags(wanted), *chosen)
+    else:
+        _pip("wheel", "--wheel-dir", str(target), *chosen)
+    return own.name.split("-")[1] if own else own_version()
+
+
+def _own_wheel(wanted: Wanted, workplace: Path, places: Sequence[str]) -> Path | None:
+    """Return the wheel of ragmem itself, built if need be; None where the index has it."""
+    if wanted.folder and (found := _own_wheels(wanted.folder)):
+        return found[-1].resolve()
+    folder = installed_from()
+    if folder is None:
+        return None
+    _pip("wheel", "--no-deps", "--wheel-dir", str(workplace), *places, str(folder))
+    return next(workplace.resolve().glob(f"{PACKAGE}-*.whl"))
+
+
+def _tags(wanted: Wanted) -> list[str]:
+    tags = [option for name in wanted.platforms for option in ("--platform", name)]
+    return tags + (["--python-version", wanted.python] if wanted.python else [])
+
+
+def _own_wheels(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"{PACKAGE}-{own_version()}-*.whl"))
+
+
+def _constraints() -> list[str]:
+    """Return the versions of all that is installed here, so that what is tested here runs there."""
+    versions = {
+        _SEPARATORS.sub("-", found.name).lower(): found.version
+        for found in importlib.metadata.distributions()
+    }
+    return [f"{name}=={version}\n" for name, version in sorted(versions.items()) if name != PACKAGE]
+
+
+def _pip(*arguments: str) -> None:
+    environment: Mapping[str, str] = {
+        **os.environ,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+    }
+    done = subprocess.run(  # noqa: S603 - no shell
+        [sys.executable, "-m", "pip", "--quiet", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=environment,
+    )
+    if done.returncode:
+        raise RagmemError(
+            f"pip could not collect the wheels: {_reason(done.stderr.splitlines())}",
+            hint="--wheels DIR takes them from a folder; --no-wheels leaves them out",
+        )
+
+
+def _reason(lines: Sequence[str]) -> str:
+    told = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return told[0] if told else next((line for line in reversed(lines) if line.strip()), "it said nothing")

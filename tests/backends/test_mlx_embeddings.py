@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from tiny_models import BITS, HEADS, LAYERS, WIDTH, WINDOW, make_bert, quantized
 from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
 
 from ragmem.backends import minilm, mlx
 from ragmem.backends.mlx import device
-from ragmem.backends.mlx.description import INSTRUCTION
+from ragmem.backends.mlx.decoder import import_alone
+from ragmem.backends.mlx.description import DECODERS, INSTRUCTION
 from ragmem.backends.mlx.embedder import bucket
 from ragmem.errors import BackendError, ConfigError
 from ragmem.testing import ModelsContract
@@ -125,6 +127,28 @@ def test_a_decoders_vector_is_mlx_lms_hidden_state_of_the_closing_token(open_emb
     assert gap(documents(open_embedder()), device.run(compute)) < 1e-5
 
 
+@pytest.mark.parametrize("model_type", ["qwen2", "llama", "mistral"])
+def test_other_decoders_are_computed_as_mlx_lm_does(model_type, open_embedder, copied):
+    folder = copied(model_type=model_type, head_dim=None)
+
+    def randomise():
+        mx = device.import_mlx()
+        from mlx.utils import tree_flatten
+
+        architecture = import_alone(DECODERS[model_type])
+        config = json.loads((folder / "config.json").read_text())
+        model = architecture.Model(architecture.ModelArgs.from_dict(config))
+        mx.save_safetensors(str(folder / "model.safetensors"), dict(tree_flatten(model.parameters())))
+
+    device.run(randomise)
+    found = documents(open_embedder(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ragmem.backends.mlx.decoder.DECODERS", {})
+        expected = documents(open_embedder(folder, library="mlx-lm"))
+    assert gap(found, expected) < 1e-5
+    assert gap(found[0], found[2]) > 0.01
+
+
 def test_four_bits_change_a_vector_by_little(open_embedder):
     exact, packed = documents(open_embedder()), documents(open_embedder("embedding_4bit"))
     cosines = (exact * packed).sum(axis=1)
@@ -162,6 +186,19 @@ def test_a_text_is_closed_also_where_the_tokenizer_closes_none(open_embedder, co
     path = folder / "tokenizer.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "post_processor": None}))
     assert gap(documents(open_embedder(folder)), documents(open_embedder())) < 1e-6
+
+
+def test_a_token_at_the_beginning_of_a_text_does_not_close_it(open_embedder, copied):
+    folder = copied()
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    end, start = (tokenizer.token_to_id(name) for name in ("<|endoftext|>", "<|im_start|>"))
+    tokenizer.post_processor = TemplateProcessing(
+        single="<|im_start|> $A", special_tokens=[("<|im_start|>", start)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    ids = open_embedder(folder, window=5)._open_tokenizer().encode("a disk is full of letters")
+    assert len(ids) == 5
+    assert (ids[0], ids[-1]) == (start, end)
 
 
 def test_weights_without_the_part_that_makes_words_are_read(open_embedder, copied):

@@ -17,7 +17,7 @@ class Tokenizer:
     def __init__(self, folder: Path, *, window: int, closing: int | None = None) -> None:
         """Open tokenizer.json, else vocab.txt; `window` is the most ids of a text.
 
-        `closing` is the id that ends a text where the tokenizer itself adds nothing. Raise BackendError when
+        `closing` is the id that ends a text where the tokenizer itself adds nothing there. Raise BackendError when
         the files cannot be read or `tokenizers` is not installed.
         """
         try:
@@ -41,7 +41,9 @@ class Tokenizer:
         self._tokenizer.encode_special_tokens = True
         self._tokenizer.no_padding()  # what training used is often left in the file
         self._tokenizer.no_truncation()
-        self._closing = [] if closing is None or self._tokenizer.encode("").ids else [closing]
+        bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+        closes = self._tokenizer.encode("a").ids[-1:] != bare[-1:]
+        self._closing = [] if closing is None or closes else [closing]
         added = len(self._tokenizer.encode("").ids) + len(self._closing)
         if window <= added:
             raise BackendError(

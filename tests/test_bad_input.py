@@ -460,6 +460,77 @@ CASES = (
         environ=(("RAGMEM_HOME", "elsewhere"),),
     ),
     Case(
+        "a model that is none",
+        "models use nope",
+        2,
+        '"nope" is neither a backend nor a model on this machine',
+    ),
+    Case(
+        "a variable over the choice of a model",
+        "models use minilm",
+        2,
+        "the variable RAGMEM_MODELS_BACKEND is set, and wins over what would be written",
+    ),
+    Case("no embedding model at all", "models use none", 2, "there is always an embedding model"),
+    Case(
+        "a language model with dimensions",
+        "models use --language fake:valid --dimensions 3",
+        2,
+        "--dimensions is for embedding models",
+    ),
+    Case(
+        "a server without its http://",
+        "models use ollama:x --url localhost:11434",
+        2,
+        '"localhost:11434" is no address of a server',
+    ),
+    Case(
+        "a key in place of its variable",
+        "models use openai:x --key-variable sk-1/2",
+        2,
+        "--key-variable takes the name of an environment variable",
+    ),
+    Case(
+        "a language model that does not answer",
+        "models use --language fake:down",
+        4,
+        "the fake language model is down",
+    ),
+    Case(
+        "a table that is no table of lines",
+        "models use --language fake:valid",
+        2,
+        '"~/ragmem/config/config.toml" has a form that cannot be changed line by line',
+        _file("ragmem/config/config.toml", "language_model = {}\n"),
+    ),
+    Case(
+        "a model to try that is none",
+        "models test nope",
+        2,
+        '"nope" is neither a backend nor a model on this machine',
+    ),
+    Case(
+        "a model of a hub without its owner", "models pull nope", 2, '"nope" is no name of a model on a hub'
+    ),
+    Case(
+        "a hub that is no address",
+        "models pull team/model --from hub.example",
+        2,
+        '"hub.example" is no address of a hub',
+    ),
+    Case(
+        "a hub that is not there",
+        "models pull team/model --from http://127.0.0.1:9",
+        3,
+        'cannot reach "http://127.0.0.1:9": connection refused',
+    ),
+    Case(
+        "a model that was never fetched",
+        "models remove team/model --yes",
+        2,
+        '"team/model" was not fetched by ragmem',
+    ),
+    Case(
         "a backend that is not installed",
         "seed --rebuild",
         4,

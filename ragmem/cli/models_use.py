@@ -33,7 +33,7 @@ Examples:
   ragmem models use mlx:mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ
   ragmem models use ollama:nomic-embed-text --dry-run
   ragmem models use openai:text-embedding-3-small --dimensions 512 --wait
-  ragmem models use --language openai-compatible:qwen3 --url http://localhost:8000/v1
+  ragmem models use --language compatible:qwen3 --url http://localhost:8000/v1
   ragmem models use --language none
 
 \b

@@ -31,6 +31,9 @@ TRIES = 4
 _FIRST_PAUSE_S = 0.5
 _MOST_ANSWER_BYTES = 50_000_000
 _PIECE_BYTES = 1 << 20
+_PASSING = (TimeoutError, ConnectionResetError, http.client.HTTPException)
+"""What may be otherwise in a moment; a name that is not known and a port that is closed are not."""
+
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 # Nothing that runs code when it is read: no pickle, no Python. Numbered folders are modules of
@@ -151,8 +154,8 @@ class Hub:
                 if error.code not in _BUSY or tried == TRIES:
                     raise self._refused(error, name, revision) from error
             except (OSError, http.client.HTTPException) as error:
-                if tried == TRIES:
-                    reason = getattr(error, "reason", error)
+                reason = getattr(error, "reason", error)
+                if tried == TRIES or not isinstance(reason, _PASSING):
                     said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
                     raise RagmemError(
                         f'cannot reach "{self.endpoint}": {said[:1].lower()}{said[1:]}',

@@ -155,6 +155,42 @@ def test_four_bits_change_a_vector_by_little(open_embedder):
     assert 0.95 < cosines.min() < 0.9999
 
 
+@pytest.mark.parametrize(
+    "packing",
+    [
+        {"group_size": 32, "bits": 8},
+        {"group_size": 32, "bits": 4, "mode": "mxfp4"},
+        {"group_size": 64, "bits": 4, "model.layers.0.mlp.up_proj": {"group_size": 32, "bits": 8}},
+    ],
+    ids=["8 bits", "mxfp4", "mixed"],
+)
+def test_every_packing_of_mlx_is_read(packing, open_embedder, copied):
+    folder = copied(quantization=packing)
+
+    def pack():
+        mx = device.import_mlx()
+        from mlx import nn
+        from mlx.utils import tree_flatten
+
+        architecture, path = import_alone("qwen3"), str(folder / "model.safetensors")
+        config = json.loads((folder / "config.json").read_text())
+        model = architecture.Model(architecture.ModelArgs.from_dict(config))
+        model.load_weights(path)
+        general = {key: value for key, value in packing.items() if not isinstance(value, dict)}
+        nn.quantize(
+            model,
+            class_predicate=lambda name, module: packing.get(name, hasattr(module, "to_quantized")),
+            **general,
+        )
+        weights = dict(tree_flatten(model.parameters()))
+        mx.eval(weights)
+        mx.save_safetensors(path, weights)
+
+    device.run(pack)
+    cosines = (documents(open_embedder(folder)) * documents(open_embedder())).sum(axis=1)
+    assert 0.9 < cosines.min() < 0.99999
+
+
 def test_no_known_model_needs_mlx_lm_itself_or_transformers_or_mlx_embeddings(tiny_models):
     code = """
 import sys
@@ -663,6 +699,15 @@ def test_a_wrong_option_is_a_configuration_error_with_a_hint(options):
 def test_a_window_without_room_is_a_backend_error(open_embedder):
     with pytest.raises(BackendError, match="window of 1"):
         documents(open_embedder(window=1))
+
+
+@pytest.mark.parametrize(("module", "extra"), [("mlx.core", "mlx"), ("tokenizers", "mlx")])
+def test_a_library_that_is_not_installed_is_a_backend_error(module, extra, open_embedder, monkeypatch):
+    embedder = open_embedder()
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(BackendError, match="cannot load") as caught:
+        documents(embedder)
+    assert f"ragmem[{extra}]" in caught.value.hint
 
 
 # The device

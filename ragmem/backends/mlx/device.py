@@ -57,7 +57,7 @@ def import_mlx() -> Any:
         import mlx.core as mx
     except ImportError as error:
         raise BackendError(
-            f"mlx cannot load: {error}", hint="pip install 'ragmem[mlx]', or set engine = auto"
+            f"mlx cannot load: {error}", hint="pip install 'ragmem[mlx]', or choose another engine or backend"
         ) from error
     if sys.platform == "linux" and on_processor(mx):
         # It would run g++ for each fused kernel, for seconds, to gain little.

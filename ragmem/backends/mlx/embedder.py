@@ -119,7 +119,8 @@ class MlxEmbedder:
             return self._tokenizer
 
     def _count_bytes(self) -> int:
-        widened = device.on_processor(device.import_mlx())
+        # An encoder's matrices are unpacked wherever it runs.
+        widened = self._description.family == "encoder" or device.on_processor(device.import_mlx())
         try:
             return count_bytes(self._description.folder, self._description.quantization, widened=widened)
         except (OSError, ValueError) as error:

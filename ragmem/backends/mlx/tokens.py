@@ -17,8 +17,8 @@ class Tokenizer:
     def __init__(self, folder: Path, *, window: int, closing: int | None = None) -> None:
         """Open tokenizer.json, else vocab.txt; `window` is the most ids of a text.
 
-        `closing` is the id that ends a text where the tokenizer itself adds nothing there. Raise BackendError when
-        the files cannot be read or `tokenizers` is not installed.
+        `closing` is the id that ends a text where the tokenizer itself puts nothing there. Raise BackendError
+        when the files cannot be read or `tokenizers` is not installed.
         """
         try:
             import tokenizers

@@ -28,6 +28,13 @@ _COPIED: tuple[tuple[str, str], ...] = (
 )
 """Tables that are copied as they are, with the columns of their primary key."""
 
+_OF_MODELS: tuple[tuple[str, str], ...] = (
+    ("usage", "day, backend, model, purpose"),
+    ("usage_files", "name"),
+    ("extractions", "text_hash, model"),
+)
+"""The same, but an older home does not have them, and what is lost of them can be had again or missed."""
+
 _LATER = frozenset({"usage", "usage_files", "extractions"})
 """Tables that a file of an older ragmem never had."""
 
@@ -66,13 +73,7 @@ def read_damaged(path: Path) -> Salvage:
             if memory is not None:
                 found.memories.append(memory)
             whole = whole and row is not None
-        for table, key in _COPIED:
-            if table in _LATER and not _has(connection, table):
-                continue
-            names, rows, complete = _by_key(connection, table, key)
-            found.rows[table] = (names, rows)
-            if not complete:
-                found.incomplete.append(table)
+        _read_tables(connection, found)
     read = {memory.id for memory in found.memories}
     found.lost = sorted(known - read)
     if not whole and not found.lost:
@@ -86,6 +87,14 @@ def read_damaged(path: Path) -> Salvage:
         # A file that counts as seen would not be read again, and what came from it stay lost.
         found.rows.pop("files", None)
     return found
+
+
+def _read_tables(connection: sqlite3.Connection, found: Salvage) -> None:
+    for table, key in (*_COPIED, *_OF_MODELS):
+        names, rows, complete = _by_key(connection, table, key)
+        found.rows[table] = (names, rows)
+        if not complete and (table, key) in _COPIED:
+            found.incomplete.append(table)
 
 
 def write_salvaged(found: Salvage, catalog: Catalog) -> None:

@@ -492,7 +492,7 @@ def test_a_tiny_model_that_answers_garbage_leaves_the_example_home_to_the_rules(
     model = shutil.copytree(tiny_models.chat, home.place / "chat")
     # Its tokens are letters, of which the instructions take more than its window has; texts are cut to fit.
     description = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(json.dumps(description | {"max_position_embeddings": 1600}))
+    (model / "config.json").write_text(json.dumps(description | {"max_position_embeddings": 1550}))
 
     def seeded(by, place, **more):
         environ = home.environ(

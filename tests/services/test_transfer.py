@@ -15,9 +15,12 @@ from ragmem.backends.fake import FakeModels
 from ragmem.backends.lightrag import LightRAGStore
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents, Trashed
+from ragmem.catalog.extractions import Choice
 from ragmem.catalog.files import SeenFile
 from ragmem.config import ChunkingSettings
-from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, memory_id
+from ragmem.domain.extraction_answer import Answer
+from ragmem.domain.extraction_prompt import text_key
+from ragmem.domain.model import Entity, Memory, Scope, State, Tier, content_hash, memory_id
 from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.services.exporting import export
 from ragmem.services.index import index_pending
@@ -96,6 +99,20 @@ def place(tmp_path):
 def other(tmp_path):
     with closing(Place(tmp_path / "there")) as made:
         yield made
+
+
+def test_what_a_language_model_found_is_copied_and_not_paid_for_again(place, other):
+    place.moved_to(other)
+    (memory, chunks) = next(iter(place.contents.memories()))
+    answer = Answer((Entity("Quayside", "concept", "As the model says."),))
+    place.catalog.extractions.choose(Choice("both", "model"), again=())
+    place.catalog.extractions.keep("model", {text_key(chunks[0]): answer}, again=[memory.id], now=NOW)
+    index_pending(place.catalog, place.store)
+    place.moved_to(other)
+    for end in (place, other):
+        assert end.catalog.extractions.choice() == Choice("both", "model")
+        assert [entity.description for entity, _ in end.store.entities("Quay")] == ["As the model says."]
+    assert other.store.statistics() == place.store.statistics()
 
 
 def test_everything_is_copied_and_the_source_stays_untouched(place, other):

@@ -19,6 +19,9 @@ from ragmem.errors import BackendError, RagmemError, UsageError
 
 PACKAGE = "ragmem"
 
+_SYSTEMS = {"linux": ("linux", "manylinux", "musllinux"), "darwin": ("macosx",)}
+"""How the platforms of a system begin."""
+
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
@@ -52,7 +55,13 @@ class Wanted:
 
 
 def check(wanted: Wanted) -> None:
-    """Raise UsageError for an unknown extra or a folder without wheels, BackendError without pip."""
+    """Raise UsageError for wheels that cannot be had so, BackendError without pip."""
+    for name in wanted.platforms:
+        if not name.startswith(_SYSTEMS.get(sys.platform, "any")) and name != "any":
+            raise UsageError(
+                f'wheels for "{name}" cannot be chosen on this system',
+                hint="pip judges what a package needs by the system it runs on: make the bundle on that one",
+            )
     known = importlib.metadata.metadata(PACKAGE).get_all("Provides-Extra") or []
     for extra in wanted.extras:
         if extra not in known:

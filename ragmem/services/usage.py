@@ -96,7 +96,8 @@ class Ledger:
         if call.error == INVALID:
             return Sums(invalid=1)
         models, language = self._settings.models, self._settings.language_model
-        embeds = call.purpose in {"query", "document"}
+        # A trial may be of either; an embedder writes no tokens.
+        embeds = call.purpose in {"query", "document"} or (call.purpose == "test" and not call.tokens_out)
         price_in, price_out = (models.price, 0.0) if embeds else (language.price_in, language.price_out)
         return Sums(
             calls=1,

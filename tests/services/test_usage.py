@@ -79,11 +79,15 @@ def test_a_request_is_counted_with_its_price(home):
     ledger = home.ledger(RAGMEM_MODELS_PRICE="0.02", RAGMEM_LANGUAGE_MODEL_PRICE_IN="3")
     ledger.record(CALL)
     ledger.record(Call("ollama", "big", "extraction", tokens_in=1_000_000, tokens_out=7))
+    ledger.record(Call("openai", "small", "test", tokens_in=1_000_000))
+    ledger.record(Call("ollama", "big", "test", tokens_in=1_000_000, tokens_out=7))
 
     rows = ledger.rows()
 
     assert rows[Use("2026-03-15", "openai", "small", "document")] == Sums(1, 0, 0, 1_000_000, 0, 500, 0.02)
     assert rows[Use("2026-03-15", "ollama", "big", "extraction")] == Sums(1, 0, 0, 1_000_000, 7, 0, 3.0)
+    assert rows[Use("2026-03-15", "openai", "small", "test")].cost == 0.02
+    assert rows[Use("2026-03-15", "ollama", "big", "test")].cost == 3.0
 
 
 def test_a_price_that_changes_leaves_what_was_paid(home):

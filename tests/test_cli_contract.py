@@ -83,6 +83,9 @@ READING = {
     "store": (["store"], {"profile", "backend", "place", "exists", "counts"}),
     "store show": (["store", "show"], {"profile", "place", "counts"}),
     "backup --list": (["backup", "--list"], {"backups"}),
+    "models": (["models"], {"embedder", "language_model", "vectors", "models"}),
+    "models list": (["models", "list"], {"embedder", "models"}),
+    "models resume": (["models", "resume"], {"vectors", "made", "finished"}),
 }
 
 

@@ -20,6 +20,7 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.errors import EXIT_OK, UsageError
+from ragmem.ports import HoldsTwoModels
 
 if TYPE_CHECKING:
     from ragmem.config import Settings
@@ -74,6 +75,7 @@ def list_models(as_json: JsonOption = False) -> int:
             *map(asdict, found(settings.places.data, os.environ, home=memory.home)),
         ]
         standing = _standing(memory)
+        rest = _rest(memory, standing)
     for model in here:
         model["configured"] = _configured(settings, model)
     document = {
@@ -89,7 +91,7 @@ def list_models(as_json: JsonOption = False) -> int:
     if as_json:
         say_json(document)
         return EXIT_OK
-    _say_chosen(settings, standing)
+    _say_chosen(settings, standing, rest=rest)
     say()
     table(("model", "place", "for", "type", "size", "bits", "configured", "problem"), map(_row, here))
     return EXIT_OK
@@ -142,7 +144,14 @@ def _configured(settings: "Settings", model: dict[str, Any]) -> str:
     )
 
 
-def _say_chosen(settings: "Settings", standing: "ModelStanding | None") -> None:
+def _rest(memory: "Ragmem", standing: "ModelStanding | None") -> str:
+    """Return the command that goes on with a change that nobody is at."""
+    if standing is None or not standing.changing or standing.running:
+        return ""
+    return "ragmem models resume" if isinstance(memory.store, HoldsTwoModels) else "ragmem seed --rebuild"
+
+
+def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest: str) -> None:
     from ragmem.services.models_use import named
 
     def line(name: str, text: str) -> None:
@@ -156,7 +165,7 @@ def _say_chosen(settings: "Settings", standing: "ModelStanding | None") -> None:
     else:
         line("embedder", f"{embedder}; {standing.done:,} of {plural(standing.total, 'vector')} made")
         line("until then", f"{standing.active} answers questions")
-        line("work", "goes on in the background" if standing.running else "rests; `ragmem models resume`")
+        line("work", f"rests; `{rest}`" if rest else "goes on in the background")
     line("language model", named(settings.language_model))
     if standing is not None and standing.problem:
         tell(printable(f"warning: {standing.problem}"))

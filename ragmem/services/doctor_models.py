@@ -10,6 +10,7 @@ from ragmem.catalog.fulltext import search as search_text
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import BackendError, RagmemError
+from ragmem.ports import HoldsTwoModels
 from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
 from ragmem.services.index import forget, index, record_of
 from ragmem.services.judge import judge
@@ -80,7 +81,10 @@ def change(patient: Patient) -> Iterator[Check]:
         f"{standing.done:,} of {standing.total:,} vectors of {coming} are made;"
         f" {standing.active} answers until then"
     )
-    if standing.problem:
+    if not isinstance(patient.open_store(), HoldsTwoModels):
+        told = f"the vectors are of {standing.active}, and this store takes those of one model only"
+        yield Check("model change", "warning", told, "ragmem seed --rebuild")
+    elif standing.problem:
         yield Check("model change", "warning", f"{told}; {standing.problem}", "ragmem models test")
     elif standing.running:
         yield Check("model change", "ok", told)

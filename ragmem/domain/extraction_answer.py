@@ -124,8 +124,8 @@ def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, E
     entities: dict[str, Entity] = {}
     invented = 0
     for row in rows:
-        name = _bare(row.get("name"))
-        if not _nameable(name):
+        name, kind = _bare(row.get("name")), _type(row.get("type"))
+        if not _nameable(name, kind):
             continue
         spelt = _as_in(text, name)
         if not spelt:
@@ -134,7 +134,7 @@ def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, E
         known = KNOWN_NAMES.get(spelt.lower()) if spelt.lower() not in AMBIGUOUS_NAMES else None
         entity = Entity(
             known[0] if known else spelt,
-            _type(row.get("type")),
+            kind,
             _shortened(_plain(row.get("description")), MAX_DESCRIPTION_CHARS) or _line_with(text, spelt),
         )
         if len(entities) < MOST:
@@ -170,11 +170,12 @@ def _end(value: object, entities: dict[str, Entity], names: dict[str, str]) -> s
     return ""
 
 
-def _nameable(name: str) -> bool:
+def _nameable(name: str, kind: str) -> bool:
+    """Tell whether anybody would look the name up; with a capital, a general word may be one (Go, Make)."""
     return (
         MIN_NAME_CHARS <= len(name) <= MAX_NAME_CHARS
-        and any(letter.isalpha() for letter in name)
-        and name.lower() not in COMMON_WORDS
+        and name not in COMMON_WORDS
+        and (any(letter.isalpha() for letter in name) or (kind == "version" and name[0].isdecimal()))
     )
 
 

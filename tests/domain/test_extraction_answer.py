@@ -106,8 +106,17 @@ def test_marks_that_the_text_has_belong_to_a_name():
     assert [(one.source, one.target) for one in read.relations] == [("_hidden", "Bold Idea")]
 
 
-def test_a_number_is_as_good_a_name_as_the_text_makes_it():
-    assert names(read_answer('{"entities": [{"name": 4.5}]}', "We use GPT 4.5 now.")) == []
+def test_a_number_names_a_version_and_nothing_else():
+    for kind, expected in (("version", ["3.11"]), ("concept", [])):
+        read = read_answer(
+            json.dumps({"entities": [{"name": 3.11, "type": kind}]}), "We use Python 3.11 now."
+        )
+        assert names(read) == expected
+
+
+def test_a_general_word_with_a_capital_may_be_a_name():
+    read = read_answer(answered(entity("Go"), entity("test"), entity("Make")), "Make runs the test of Go.")
+    assert names(read) == ["Go", "Make"]
 
 
 def test_a_type_outside_of_the_list_becomes_one_of_it():

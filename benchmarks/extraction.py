@@ -1,0 +1,163 @@
+"""Score entities and relations against annotated passages: by rules, by a language model, by both.
+
+A folder has `dev.jsonl` (`id`, `text`, `entities` with `name`, `aliases`, `type`, `relations`, and what
+counts for nothing: `optional_entities`, `optional_relations`) and its scorer, `score.py`. A language model is
+asked where config.toml has one below [language_model], and counts like any other request.
+"""
+
+import json
+import runpy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import common
+
+from ragmem.config import ChunkingSettings
+from ragmem.domain.chunking import chunk
+from ragmem.domain.entities import canonical_key
+from ragmem.domain.extraction import extract
+from ragmem.domain.extraction_answer import Answer, read_answer
+from ragmem.domain.extraction_prompt import SCHEMA, SYSTEM, prompt
+from ragmem.domain.extraction_union import unite
+from ragmem.domain.model import Chunk, Extraction
+from ragmem.memory import Ragmem
+from ragmem.ports import LanguageModel
+from ragmem.services.completions import Request, complete_all
+
+SIZES = ChunkingSettings()
+
+Passage = dict[str, Any]
+Prediction = dict[str, Any]
+
+
+def chunks_of(passage: Passage) -> tuple[Chunk, ...]:
+    """Return the passage cut as a memory of this text would be."""
+    return chunk(
+        passage["text"], memory_id=passage["id"], max_chars=SIZES.max_chars, min_chars=SIZES.min_chars
+    )
+
+
+def prediction(passage: Passage, extractions: Sequence[Extraction]) -> Prediction:
+    """Return all that was found in the chunks of a passage, an entity once, as the graph merges them."""
+    entities = {canonical_key(one.name): one for found in reversed(extractions) for one in found.entities}
+    relations = [one for found in extractions for one in found.relations]
+    return {
+        "id": passage["id"],
+        "entities": [{"name": one.name, "type": one.type} for one in reversed(entities.values())],
+        "relations": [
+            {"source": one.source, "target": one.target, "relation": one.keywords} for one in relations
+        ],
+    }
+
+
+def by_rules(passage: Passage) -> list[Extraction]:
+    return [extract(one) for one in chunks_of(passage)]
+
+
+def by_annotation(passage: Passage) -> list[Extraction]:
+    """Return the annotation itself, read like a model's answer: what the reading keeps of a perfect one."""
+    rows = [
+        {"source": one["source"], "target": one["target"], "keywords": one["relation"]}
+        for one in passage["relations"]
+    ]
+    perfect = json.dumps({"entities": passage["entities"], "relationships": rows})
+    answers = [(one, read_answer(perfect, one.searchable)) for one in chunks_of(passage)]
+    return [Extraction(one.id, answer.entities, answer.relations) for one, answer in answers]
+
+
+def ask(
+    model: LanguageModel, passages: Sequence[Passage], *, max_tokens: int, concurrency: int
+) -> dict[str, Answer]:
+    """Return the model's answers by the ids of the chunks; raises BackendError where there is none."""
+    chunks = {one.id: one for passage in passages for one in chunks_of(passage)}
+    prompts = {key: prompt(one) for key, one in chunks.items()}
+    answers: dict[str, Answer] = {}
+    request = Request(SYSTEM, max_tokens, SCHEMA)
+    for found in complete_all(model, prompts, request, concurrency=concurrency, singly=False):
+        for key, outcome in found.items():
+            if not isinstance(outcome, str):
+                raise outcome
+            answers[key] = read_answer(outcome, chunks[key].searchable)
+        common.tell(f"{len(answers)} of {len(prompts)} chunks answered")
+    return answers
+
+
+def with_answers(answers: Mapping[str, Answer], *, rules: bool) -> Callable[[Passage], list[Extraction]]:
+    """Return an extractor like the one that indexes: the rules stand where there is no answer of use."""
+
+    def extractor(passage: Passage) -> list[Extraction]:
+        result = []
+        for one in chunks_of(passage):
+            answer = answers[one.id]
+            found = Extraction(one.id, answer.entities, answer.relations)
+            if not answer.entities:
+                result.append(extract(one))
+            else:
+                result.append(unite(extract(one), found) if rules else found)
+        return result
+
+    return extractor
+
+
+def score(
+    score_all: Callable[..., dict[str, Any]],
+    passages: Sequence[Passage],
+    extractor: Callable[[Passage], list[Extraction]],
+) -> dict[str, Any]:
+    """Return the scorer's figures and how long the extraction took."""
+    began = time.perf_counter()
+    predictions = {passage["id"]: prediction(passage, extractor(passage)) for passage in passages}
+    seconds = time.perf_counter() - began
+    return {**score_all(passages, predictions), "seconds_per_passage": seconds / len(passages)}
+
+
+def main() -> int:
+    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval/extraction")
+    parser.add_argument("--set", default="dev.jsonl", metavar="NAME", help="which file of the folder")
+    options = parser.parse_args()
+    about = common.machine()
+    lines = (options.data / options.set).read_text(encoding="utf-8").splitlines()
+    passages = [json.loads(line) for line in lines if line.strip()]
+    score_all = runpy.run_path(str(options.data / "score.py"))["score"]
+    if options.quick:
+        passages = passages[:5]
+
+    extractors = {"rules": by_rules, "the annotation, read as answers": by_annotation}
+    notes = [f"{len(passages)} passages; the annotation itself scores 1 before it is read"]
+    with Ragmem.open() as memory:
+        settings = memory.settings
+        model = memory.models.language_model
+        if model is None:
+            notes.append("no language model was configured: [language_model] in config.toml")
+        else:
+            answers = ask(
+                model,
+                passages,
+                max_tokens=settings.extraction.max_tokens,
+                concurrency=settings.language_model.concurrency,
+            )
+            extractors[f"llm: {model.model_id}"] = with_answers(answers, rules=False)
+            extractors[f"both: {model.model_id}"] = with_answers(answers, rules=True)
+            invalid = sum(not answer.valid for answer in answers.values())
+            invented = sum(answer.invented for answer in answers.values())
+            notes.append(f"{len(answers)} chunks: {invalid} invalid answers, {invented} invented entities")
+    results = {name: score(score_all, passages, extractor) for name, extractor in extractors.items()}
+    rows = [
+        [
+            name,
+            *(f"{result['entity_strict'][one]:.3f}" for one in ("P", "R", "F1")),
+            f"{result['type_acc'] or 0:.3f}",
+            *(f"{result['relation_undirected'][one]:.3f}" for one in ("P", "R", "F1")),
+            f"{result['relation_directed']['F1']:.3f}",
+        ]
+        for name, result in results.items()
+    ]
+    headers = ["found by", "entities P", "R", "F1", "type right", "relations P", "R", "F1", "directed F1"]
+    document = {"benchmark": "extraction", "machine": about, "passages": len(passages), "results": results}
+    common.report("extraction", document, headers, rows, options=options, notes=notes)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

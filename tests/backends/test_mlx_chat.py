@@ -332,6 +332,7 @@ def test_without_llguidance_the_error_says_how_to_get_it(chatty, monkeypatch):
     with pytest.raises(BackendError, match="llguidance") as caught:
         model.complete("Redis.", json_schema=EXTRACTION)
     assert "pip install" in caught.value.hint
+    assert ["llguidance" in problem for problem in model.check()] == [True]
     model.unload()
 
 

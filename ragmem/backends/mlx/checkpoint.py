@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +31,13 @@ class Checkpoint:
 
 
 def find_problems(folder: Path) -> list[str]:
-    """Return what is wrong with the files of a chat model, one line each; loads nothing."""
-    try:
-        config = json.loads((folder / "config.json").read_bytes())
-    except OSError:
-        return [f'"{folder}" has no config.json']
-    except ValueError:
-        return [f'config.json of "{folder}" is no JSON']
-    if not isinstance(config, dict) or not config.get("model_type"):
-        return [f'config.json of "{folder}" does not say which model_type it is']
-    return [*_find_missing_template(folder), *weight_problems(folder)]
+    """Return why a chat model cannot work, one line each: packages and its files; loads nothing."""
+    missing = [
+        f"{package} is not installed: pip install 'ragmem[mlx]'"
+        for package, module in (("mlx-lm", "mlx_lm"), ("llguidance", "llguidance"))
+        if find_spec(module) is None
+    ]
+    return [*missing, *_find_file_problems(folder)]
 
 
 def load(folder: Path) -> Checkpoint:
@@ -47,7 +45,7 @@ def load(folder: Path) -> Checkpoint:
 
     Raise BackendError when mlx-lm is not installed, does not know the model, or the files are not sound.
     """
-    if problems := find_problems(folder):
+    if problems := _find_file_problems(folder):
         raise BackendError(problems[0], hint="fetch the model again: `ragmem models pull`")
     import_mlx()
     with _offline():
@@ -73,6 +71,18 @@ def load(folder: Path) -> Checkpoint:
     # Longer texts are cut here, knowingly; transformers would print a warning first.
     tokenizer.model_max_length = sys.maxsize
     return Checkpoint(model, tokenizer, _read_window(config))
+
+
+def _find_file_problems(folder: Path) -> list[str]:
+    try:
+        config = json.loads((folder / "config.json").read_bytes())
+    except OSError:
+        return [f'"{folder}" has no config.json']
+    except ValueError:
+        return [f'config.json of "{folder}" is no JSON']
+    if not isinstance(config, dict) or not config.get("model_type"):
+        return [f'config.json of "{folder}" does not say which model_type it is']
+    return [*_find_missing_template(folder), *weight_problems(folder)]
 
 
 def _find_missing_template(folder: Path) -> list[str]:

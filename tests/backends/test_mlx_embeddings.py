@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from ragmem.backends.mlx import device
 from ragmem.backends.mlx.decoder import import_alone
 from ragmem.backends.mlx.description import DECODERS, INSTRUCTION
 from ragmem.backends.mlx.embedder import bucket
+from ragmem.backends.mlx.numerics import unit
 from ragmem.errors import BackendError, ConfigError
 from ragmem.testing import ModelsContract
 
@@ -729,20 +731,30 @@ def test_an_idle_model_is_freed_and_the_next_text_loads_it_again(open_embedder):
 
 
 def test_a_model_in_use_is_not_idle(open_embedder):
-    embedder = open_embedder(idle_s=0.3)
-    for _ in range(6):
+    embedder = open_embedder(idle_s=1)
+    for _ in range(12):
         documents(embedder, ["x"])
         time.sleep(0.1)
         assert embedder.loaded
 
 
-def test_a_question_comes_between_the_batches_of_a_long_seeding(open_embedder):
+def test_a_question_comes_between_the_batches_of_a_long_seeding(open_embedder, monkeypatch):
     embedder = open_embedder(batch_tokens=1)
     documents(embedder)
+    answered = threading.Event()
+
+    def take_time(mx, vectors):
+        answered.wait(0.03)
+        return unit(mx, vectors)
+
+    monkeypatch.setattr("ragmem.backends.mlx.embedder.unit", take_time)
     with ThreadPoolExecutor(1) as pool:
         seeding = pool.submit(documents, embedder, ["a disk"] * 100)
-        embedder.embed(["where is bread"], role="query")
-        assert not seeding.done()
+        try:
+            embedder.embed(["where is bread"], role="query")
+            assert not seeding.done()
+        finally:
+            answered.set()
 
 
 def test_a_process_does_not_wait_for_a_model_to_become_idle(tiny_models):
@@ -766,12 +778,9 @@ def test_a_model_that_cannot_fit_is_refused_before_it_is_loaded(open_embedder):
 
 
 def test_a_model_makes_room_for_the_next_one_where_both_do_not_fit(open_embedder):
-    mx = device.import_mlx()
     first = open_embedder()
     expected = documents(first)
-    limit = mx.get_active_memory() / 1e6 + 0.1
-    second = open_embedder("bert", memory_limit_mb=limit)
-    documents(second)
+    documents(open_embedder("bert", memory_limit_mb=0.6))
     assert not first.loaded
     assert np.array_equal(documents(first), expected)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.backends import minilm
-from ragmem.backends.minilm import MiniLmEmbedder
+from ragmem.backends.minilm import MiniLmEmbedder, numpy_engine
 from ragmem.backends.minilm import embedder as embedder_module
 from ragmem.backends.minilm.embedder import FOLDER, batch
 from ragmem.backends.minilm.engines import candidates, has_fast_int8, open_engine
@@ -364,3 +364,32 @@ def test_a_model_in_another_folder_is_the_one_that_is_used(tmp_path):
         models.embedder.embed(["x"], role="query")
     assert str(tmp_path) in str(caught.value)
     assert "--force-reinstall" in caught.value.hint
+
+
+# The numpy engine
+
+
+def test_attention_scores_beyond_the_range_of_exp_give_the_same_vectors(monkeypatch, open_embedder):
+    embedder = open_embedder("numpy")
+    vectors = embedder.embed(SENTENCES, role="document")
+    nothing_is_safe = (float("inf"), 0.0)
+    monkeypatch.setattr(numpy_engine, "SAFE_SUMS", nothing_is_safe)
+    assert np.abs(embedder.embed(SENTENCES, role="document") - vectors).max() <= 1e-6
+
+
+@pytest.mark.parametrize("factor", [-300.0, 300.0])
+def test_attention_of_huge_scores_goes_to_the_largest(factor):
+    engine = open_engine("numpy", FOLDER)
+    joined = np.zeros((3, 3, 12, 32), np.float32)
+    joined[:, 0, :, 0] = factor
+    joined[:, 1, :, 0] = [[-1], [0], [1]]
+    joined[:, 2, :, 0] = [[10], [20], [30]]
+    context = np.empty((3, 384), np.float32)
+    engine._attend(joined.reshape(3, -1), [0, 3], context)
+    assert np.allclose(context.reshape(3, 12, 32)[:, :, 0], 30 if factor > 0 else 10)
+
+
+@given(st.lists(st.integers(2, 256), min_size=8, max_size=200), st.integers(2, 4))
+def test_every_thread_gets_as_many_batches(lengths, threads):
+    batches = batch(lengths, tokens=512, least=threads)
+    assert len(batches) <= -(-sum(lengths) // (512 * threads)) * threads

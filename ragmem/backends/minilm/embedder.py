@@ -149,10 +149,12 @@ def available_cores() -> int:
 def batch(lengths: Sequence[int], *, tokens: int, least: int) -> list[list[int]]:
     """Return the places of the sequences in batches, longest first, each of about `tokens` tokens.
 
-    Smaller where that gives every one of `least` threads some work. Longest first, so that no thread starts
+    As many for each of `least` threads, all of about the same size. Longest first, so that no thread starts
     on the largest batch when the others are done, and so that a batch's sequences have similar lengths.
     """
-    target = min(tokens, -(-sum(lengths) // least))
+    total = sum(lengths)
+    rounds = max(1, -(-total // (tokens * least)))
+    target = -(-total // (rounds * least))
     batches: list[list[int]] = []
     filled = target
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):

@@ -174,6 +174,8 @@ def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_g
     ]
     assert (check["status"], check["fix"]) == ("warning", "ragmem models resume")
     ollama.protocol.gate.set()
+    tried = filled.run("models", "test", "--json").document["trials"]
+    assert [trial["backend"] for trial in tried] == ["ollama", "minilm"]
     done = filled.run("models", "resume")
     assert (done.code, done.err) == (0, "")
     assert "answers now" in done.out

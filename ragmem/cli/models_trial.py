@@ -1,6 +1,6 @@
 """`ragmem models test`: try the configured models, or others before they are chosen."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,7 +55,7 @@ def try_models(
                 )
         else:
             if not language:
-                trials.append(try_embedder(memory, memory.settings))
+                trials += [try_embedder(memory, settings) for settings in _embedders(memory)]
             if memory.settings.language_model.backend:
                 trials.append(try_language_model(memory, memory.settings))
     if as_json:
@@ -68,6 +68,19 @@ def try_models(
                 if trial.advice and not quiet:
                     tell(printable(f"hint: {trial.advice}"))
     return exit_code(trials)
+
+
+def _embedders(memory: "Ragmem") -> "list[Settings]":
+    """Return the settings of the configured embedder, and of the one that answers for it meanwhile."""
+    from ragmem.services.active_models import settings_of
+
+    found = [memory.settings]
+    if memory.catalog.exists():
+        memory.require()
+        active = memory.models.active()
+        if active is not None and active.recipe and active.model != memory.models.wanted_id():
+            found.append(replace(memory.settings, models=settings_of(active.recipe)))
+    return found
 
 
 def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":

@@ -68,7 +68,7 @@ def show_usage(*, by: By, since: str, limit: int | None, as_json: bool) -> int:
         tell(f"{len(rows) - len(shown):,} more; -n shows them")
     _say_today(today, limits, blank=bool(counted))
     if unreadable:
-        tell(f"warning: {unreadable:,} lines of counted requests could not be read, and are in no sum")
+        tell(f"warning: lines of counted requests that could not be read, and are in no sum: {unreadable:,}")
     return EXIT_OK
 
 

@@ -20,7 +20,7 @@ def spend(patient: Patient) -> Iterator[Check]:
         yield Check("spend", "ok", f"{told_sums(ledger.today())} of providers today, no cap")
     left = ledger.interrupted()
     if left:
-        detail = f"{left} files of counted requests were left by a process that was killed"
+        detail = f"files of counted requests that a killed process left: {left}"
         yield Check("spend", "warning", detail, REPAIR, "usage")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
+from ragmem.catalog.model_record import ACTIVE
 from ragmem.domain.model import Chunk, Memory, Record, State
 from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.ports import Embedder, LanguageModel, Models, Role, Store
@@ -151,6 +152,9 @@ def transfer(
         _refuse_others(source, target, merge=merge)
         _copy(source, target, done, progress)
         _copy_extractions(source, target, merge=merge)
+        if target.catalog.models.read(ACTIVE) is None:
+            # What opens the model of these vectors; nothing else there may know it.
+            target.catalog.models.write(ACTIVE, source.catalog.models.read(ACTIVE))
     _index(source, target, models, done, progress, same=same)
     done.reused, done.embedded = models.reused, models.embedded
     if not same:

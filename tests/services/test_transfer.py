@@ -17,6 +17,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents, Trashed
 from ragmem.catalog.extractions import Choice
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.model_record import ACTIVE, ModelRecord
 from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.extraction_prompt import text_key
@@ -113,6 +114,13 @@ def test_what_a_language_model_found_is_copied_and_not_paid_for_again(place, oth
         assert end.catalog.extractions.choice() == Choice("both", "model")
         assert [entity.description for entity, _ in end.store.entities("Quay")] == ["As the model says."]
     assert other.store.statistics() == place.store.statistics()
+
+
+def test_what_opens_the_model_of_the_vectors_goes_along(place, other):
+    record = ModelRecord("fake-hash", 384, {"backend": "fake"})
+    place.catalog.models.write(ACTIVE, record)
+    place.moved_to(other)
+    assert other.catalog.models.read(ACTIVE) == record
 
 
 def test_everything_is_copied_and_the_source_stays_untouched(place, other):

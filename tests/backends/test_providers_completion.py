@@ -176,10 +176,13 @@ def test_json_that_was_cut_is_an_error_and_text_is_not(chat):
 @all_of_them
 def test_an_empty_answer_is_an_error(chat):
     model = chat()
+    scripted(chat, "")
     scripted(chat, "  \n")
 
     with pytest.raises(BackendError, match="answered nothing"):
         model.complete("Redis")
+    with pytest.raises(BackendError, match="answered nothing"):
+        model.complete("Redis", json_schema=SCHEMA)
 
 
 @all_of_them

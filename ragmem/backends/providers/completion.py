@@ -71,17 +71,19 @@ class ProviderLanguageModel:
                 hint="its provider does not allow this text; the rules read it all the same",
             )
         text = _THOUGHT.sub("", completion.text)
-        if completion.cut and (json_schema is not None or not text.strip()):
+        if json_schema is not None:
+            text = without_fence(text)
+        if completion.cut and (json_schema is not None or not text):
             raise BackendError(
                 f'"{ask.model}" of {self._provider.name} did not finish within {max_tokens} tokens',
                 hint="where it thinks aloud first, turn that off: docs/providers.md",
             )
-        if not text.strip():
+        if not text:
             raise BackendError(
                 f'"{ask.model}" of {self._provider.name} answered nothing',
                 hint=f"use another model in {self._settings.place}",
             )
-        return text if json_schema is None else without_fence(text)
+        return text
 
 
 def without_fence(text: str) -> str:

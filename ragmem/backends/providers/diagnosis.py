@@ -46,8 +46,18 @@ def _about_model(
     error: ProviderError, provider: Provider, settings: Settings, names: list[str]
 ) -> ProviderError:
     wanted = settings.model or provider.model
-    if wanted in {name.removesuffix(":latest") for name in names} | set(names):
-        return error
+    # mlx_lm.server serves models that it does not list, and lists none.
+    if not names or wanted in {name.removesuffix(":latest") for name in names} | set(names):
+        if error.status not in {200, 404, 405}:
+            return error
+        lacks = "embeddings" if settings.section == "models" else "completions of chats"
+        return ProviderError(
+            f'the server of "{wanted}" offers no {lacks} ({error.said or f"status {error.status}"})',
+            hint="docs/providers.md says who offers what",
+            word=error.word,
+            status=error.status,
+            said=error.said,
+        )
     likely = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     # Where vectors are wanted, the models that are called so come first.
     embedding = [name for name in names if settings.section == "models" and "embed" in name.lower()]
@@ -56,7 +66,7 @@ def _about_model(
     pull = f"run `{provider.pull} {wanted}`, or use one of " if provider.pull else "it has "
     return ProviderError(
         f'{provider.name} has no model "{wanted}"',
-        hint=f"{pull}{', '.join(listed[:MOST_NAMES])}{more}" if listed else f"{pull}none at all",
+        hint=f"{pull}{', '.join(listed[:MOST_NAMES])}{more}",
         word=error.word,
         status=error.status,
         said=error.said,

@@ -27,6 +27,9 @@ SHORTEST_CUT = 200
 WIDEST_WINDOW = 32_768
 """Tokens that are sent of a text for a model of which nothing is known."""
 
+TRIAL_QUERIES = 4
+"""How many questions' time the first request may take, which finds the length of a vector."""
+
 _TRIAL = "how long is a vector"
 
 
@@ -63,8 +66,10 @@ class ProviderEmbedder:
     def dimensions(self) -> int:
         """Length of each vector; found by one request where it is neither configured nor well known."""
         if not self._dimensions:
-            # A question may be what waits for this, so it must not take longer than one.
-            self._embed([_TRIAL], role="document", purpose="query")
+            # A question may be what waits for this, or a server that loads its model first.
+            given = self._settings
+            once = Patience(min(given.timeout_s, TRIAL_QUERIES * given.query_timeout_s), None, 0)
+            self._batch([_TRIAL], role="document", purpose="test", patience=once)
         return self._dimensions
 
     def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ import stat
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.config.writing import plan, write
@@ -153,6 +153,7 @@ def documents(draw):
     return "".join(line + "\n" for line in lines)
 
 
+@settings(deadline=None)
 @given(documents(), st.dictionaries(names.filter(str.isidentifier), st.one_of(plain, st.none()), min_size=1))
 def test_whatever_stands_there_the_values_are_set_and_all_else_stays(tmp_path_factory, text, keys):
     path = tmp_path_factory.getbasetemp() / f"config-{os.getpid()}.toml"

@@ -340,6 +340,10 @@ def test_models_of_this_machine_are_listed(home, monkeypatch, tmp_path):
         "team/tiny-chat": ("cache", "language model", 0, 10, ""),
     }
     assert "team/tiny-chat" in home.run("models").out
+    refused = home.run("models", "use", "tiny-chat", "--no-test")
+    assert (refused.code, home.config.exists()) == (2, False)
+    assert "hint: ragmem models use --language team/tiny-chat" in refused.err
+    assert home.run("models", "use", "--language", "tiny-chat", "--no-test").code == 0
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ BUDGETS = {
     "__complete source x": 65,
     "__complete tag x": 65,
     "__complete memory x": 85,
+    "__complete model x": 65,
     "--help": 180,
     "query --help": 240,
 }
@@ -52,7 +53,8 @@ def test_an_answer_stays_within_its_modules(line, budget, python_alone):
 
 
 @pytest.mark.parametrize(
-    "line", ["--version", "hook SessionStart", "__complete source x", "__complete memory x"]
+    "line",
+    ["--version", "hook SessionStart", "__complete source x", "__complete memory x", "__complete model x"],
 )
 def test_an_instant_answer_needs_the_standard_library_only(line):
     assert not modules(RUN, *line.split()).intersection(HEAVY + MIDDLING)

@@ -106,7 +106,8 @@ def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool) -> d
     if test:
         _probe(memory, choice)
     if not dry_run:
-        if memory.catalog.exists():
+        if choice.table == "models" and memory.catalog.exists():
+            memory.require()
             # What opens the model of the vectors is written down before nothing names it any more.
             memory.models.remember()
         writing.write(change)

@@ -117,7 +117,7 @@ class Hub:
                     target.truncate(begun if answer.status == http.client.PARTIAL_CONTENT else 0)
                     target.seek(0, 2)
                     left = file.bytes - target.tell()
-                    while left > 0 and (piece := answer.read1(min(_PIECE_BYTES, left))):
+                    while left > 0 and (piece := _read(answer, min(_PIECE_BYTES, left))):
                         target.write(piece)
                         left -= len(piece)
                         tries = 0
@@ -192,6 +192,16 @@ class Hub:
         return RagmemError(
             f'"{self.endpoint}" answers {error.code} {error.reason}'.rstrip(), hint="try again later"
         )
+
+
+def _read(answer: Any, count: int) -> bytes:
+    """Return what has come, empty at the end; raises ConnectionError or TimeoutError where it breaks off."""
+    try:
+        return bytes(answer.read1(count))
+    except (TimeoutError, ConnectionError):
+        raise
+    except OSError as error:  # such as a broken TLS session; a full disk is another matter
+        raise ConnectionError(str(error)) from error
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

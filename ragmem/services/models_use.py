@@ -19,6 +19,8 @@ NONE = "none"
 LOCAL_BACKEND = "mlx"
 """Runs the models that lie on this machine."""
 
+_PURPOSES = {"embedding": "embedding", "language model": "completing prompts"}
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # What belongs to the server, and what to the model: neither goes with the next one.
@@ -119,9 +121,16 @@ def _resolve(
     folder = cwd / Path(wish.model).expanduser()
     if (folder / CONFIG).is_file():
         return LOCAL_BACKEND, str(folder.resolve())
-    matching = {found.name for found in models if wish.model.lower() in _names(found)}
+    matching = {found.name: found.use for found in models if wish.model.lower() in _names(found)}
     if len(matching) == 1:
-        return LOCAL_BACKEND, matching.pop()
+        ((name, use),) = matching.items()
+        if use != "unknown" and wish.language != (use == "language model"):
+            other = "" if wish.language else " --language"
+            raise UsageError(
+                f'"{name}" seems to be for {_PURPOSES[use]}',
+                hint=f"ragmem models use{other} {name}, or {LOCAL_BACKEND}:{name} to have it nevertheless",
+            )
+        return LOCAL_BACKEND, name
     if matching:
         raise UsageError(
             f'several models are called "{wish.model}"', hint=f"one of {', '.join(sorted(matching))}"

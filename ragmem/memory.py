@@ -141,7 +141,9 @@ class Ragmem:
             return self._models
 
     def _compose(self, embedding: ModelSettings) -> Models:
-        return ComposedModels(embedding, self.settings.language_model, meter=self.ledger)
+        return ComposedModels(
+            embedding, self.settings.language_model, meter=self.ledger, cache=self.settings.places.cache
+        )
 
     @property
     def store(self) -> Store:

@@ -4,9 +4,10 @@ A backend is a module with `open_models(options) -> Models` and/or `open_store(o
 named by an entry point in the group `ragmem.backends`. ragmem's own backends come in by the same door.
 
 The options of models are the keys of [models] or [language_model] in config.toml, those of their table
-`options` beside them, and two more: `language_model` is the name of the language model (`model` is that of
-the embedding model; of the two, the one that is not wanted is left out), and `meter` is a Meter that every
-request to a provider is reported to (left out: nobody counts).
+`options` beside them, and three more: `language_model` is the name of the language model (`model` is that of
+the embedding model; of the two, the one that is not wanted is left out), `meter` is a Meter that every
+request to a provider is reported to (left out: nobody counts), and `cache` is a folder for what can be made
+again (left out: nothing is kept).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from ragmem import backends
@@ -19,8 +20,11 @@ class ComposedModels:
         language_model: LanguageModelSettings | None = None,
         *,
         meter: Meter | None = None,
+        cache: Path | None = None,
     ) -> None:
+        """Compose; `cache` is a folder for what a backend can make again."""
         self._models = models
+        self._cache = cache
         self._language_model = language_model
         self._meter = meter
         self._embedding: Models | None = None
@@ -72,14 +76,18 @@ class ComposedModels:
         with self._opening:
             if self._embedding is None:
                 self._embedding = backends.open_models(
-                    self._models.backend, embedding_options(self._models, meter=self._meter)
+                    self._models.backend,
+                    embedding_options(self._models, meter=self._meter, cache=self._cache),
                 )
             return self._embedding
 
 
-def embedding_options(settings: ModelSettings, *, meter: Meter | None = None) -> dict[str, Any]:
+def embedding_options(
+    settings: ModelSettings, *, meter: Meter | None = None, cache: Path | None = None
+) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its embedder."""
-    return {**_given(settings), "threads": settings.threads or None, **settings.options, "meter": meter}
+    given = {**_given(settings), "threads": settings.threads or None, "cache": cache}
+    return {**given, **settings.options, "meter": meter}
 
 
 def completion_options(settings: LanguageModelSettings, *, meter: Meter | None = None) -> dict[str, Any]:

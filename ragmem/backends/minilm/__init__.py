@@ -1,7 +1,8 @@
 """The bundled embedding model, all-MiniLM-L6-v2 in int8: no download, no account, no network.
 
 Options: `engine` = auto | numpy | onnx | mlx, `threads` = 1 or more (default: one per core, at most 4),
-`folder` = another folder with the files of the model.
+`folder` = another folder with the files of the model, `cache` = a folder to remember the fastest engine
+in, `model` = nothing, or the name of this model.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,10 @@ from ragmem.backends.minilm.engines import ENGINES
 from ragmem.errors import ConfigError
 
 __all__ = ["ENGINES", "MODEL_ID", "MiniLmEmbedder", "MiniLmModels", "open_models"]
+
+
+NAMES = frozenset({MODEL_ID, "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"})
+"""What `model` may be: all of them are this one."""
 
 
 class MiniLmModels:
@@ -36,8 +41,15 @@ class MiniLmModels:
 def open_models(options: Mapping[str, object]) -> MiniLmModels:
     """Return the models without loading them; unknown options are ignored.
 
-    Raise ConfigError for an engine that does not exist or a number of threads below 1.
+    Raise ConfigError for another model, an engine that does not exist or a number of threads below 1.
     """
+    model = options.get("model") or MODEL_ID
+    if model not in NAMES:
+        raise ConfigError(
+            f'the backend "minilm" has only its own model, not "{model}"',
+            hint="leave model out, or choose the backend that has it: mlx, ollama, openai, compatible, "
+            "azure, gemini or voyage",
+        )
     engine = options.get("engine", "auto")
     if engine not in ENGINES:
         raise ConfigError(f'there is no engine "{engine}"', hint=f"engine is one of {', '.join(ENGINES)}")
@@ -45,4 +57,5 @@ def open_models(options: Mapping[str, object]) -> MiniLmModels:
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise ConfigError(f'threads is "{threads}"', hint="threads is a number from 1 up, or left out")
     folder = Path(str(options.get("folder") or FOLDER))
-    return MiniLmModels(MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder))
+    cache = Path(str(options["cache"])) if options.get("cache") else None
+    return MiniLmModels(MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder, cache=cache))

@@ -4,13 +4,22 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.backends.minilm.blas import import_numpy
-from ragmem.backends.minilm.engines import Engine, open_engine
+from ragmem.backends.minilm.choice import (
+    WORTH_TOKENS,
+    machine_key,
+    measure,
+    recall_engine,
+    remember_engine,
+)
+from ragmem.backends.minilm.engines import Engine, candidates_here, open_engine, processor_name
 from ragmem.backends.minilm.weights import WIDTH, WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
+from ragmem.errors import BackendError
 from ragmem.ports import Role
 
 if TYPE_CHECKING:
@@ -43,10 +52,23 @@ class MiniLmEmbedder:
     window = WINDOW - 2
     """Tokens of a text that are read, as `count_tokens` counts them."""
 
-    def __init__(self, *, engine: str = "auto", threads: int = 0, folder: Path = FOLDER) -> None:
-        """Choose an engine by name; 0 threads is one per core, at most 4. `folder` holds the weights."""
+    def __init__(
+        self,
+        *,
+        engine: str = "auto",
+        threads: int = 0,
+        folder: Path = FOLDER,
+        cache: Path | None = None,
+    ) -> None:
+        """Choose an engine by name; 0 threads is one per core, at most 4. `folder` holds the weights.
+
+        With "auto" and a `cache` folder, the engines are measured at the first large call, and the fastest is
+        remembered there; before that, and without the folder, the processor's flags decide.
+        """
         self._engine_name = engine
         self.folder = folder
+        self._cache = cache
+        self._measured = engine != "auto" or cache is None
         self._threads = threads or min(available_cores(), MOST_THREADS)
         self._loading = threading.Lock()
         self._engine: Engine | None = None
@@ -104,6 +126,8 @@ class MiniLmEmbedder:
         engine, tokenizer = self._open_engine(), self._open_tokenizer()
         np = import_numpy()
         sequences = [tokenizer.encode(text, limit=WINDOW) for text in texts]
+        if not self._measured and sum(map(len, sequences)) >= WORTH_TOKENS:
+            engine = self._choose_engine(sequences)
         batches = batch(list(map(len, sequences)), tokens=engine.batch_tokens, least=self._threads)
         vectors = np.empty((len(texts), WIDTH), np.float32)
 
@@ -121,7 +145,32 @@ class MiniLmEmbedder:
     def _open_engine(self) -> Engine:
         with self._loading:
             if self._engine is None:
-                self._engine = open_engine(self._engine_name, self.folder)
+                first = None
+                if self._engine_name == "auto" and self._cache is not None:
+                    engines = candidates_here()
+                    if len(engines) > 1:
+                        key = machine_key(engines, processor=processor_name())
+                        first = recall_engine(self._cache, key)
+                    self._measured = len(engines) == 1 or first is not None
+                self._engine = open_engine(self._engine_name, self.folder, first=first)
+            return self._engine
+
+    def _choose_engine(self, sequences: Sequence[Sequence[int]]) -> Engine:
+        """Measure the candidates on these sequences, remember the fastest, and go on with it."""
+        current = self._open_engine()
+        with self._loading:
+            if self._measured or self._cache is None:
+                return self._engine or current
+            names = candidates_here()
+            engines = {current.id: current}
+            for name in names:
+                if name not in engines:
+                    with suppress(BackendError):  # installed, but it does not load: no candidate
+                        engines[name] = open_engine(name, self.folder)
+            speeds = measure(list(engines.values()), sequences, threads=self._threads)
+            remember_engine(self._cache, machine_key(names, processor=processor_name()), speeds)
+            self._measured = True
+            self._engine = engines[max(speeds, key=lambda name: speeds[name])]
             return self._engine
 
     def _open_tokenizer(self) -> WordPiece:

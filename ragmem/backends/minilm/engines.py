@@ -59,17 +59,31 @@ def candidates(*, system: str, machine: str, cpu_info: str, installed: frozenset
     return (*order, "numpy")
 
 
-def open_engine(name: str, folder: Path) -> Engine:
+def candidates_here() -> tuple[str, ...]:
+    """Return the engines to try on this machine, best first by its processor; numpy is always the last."""
+    return candidates(system=sys.platform, machine=_machine(), cpu_info=_cpu_info(), installed=_installed())
+
+
+def processor_name() -> str:
+    """Return what tells this machine's processor from another, as far as the system says it cheaply."""
+    lines = _cpu_info().splitlines()
+    model = [line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "CPU part"))]
+    flags = sorted(INT8_FLAGS & {word for line in lines if line.startswith("flags") for word in line.split()})
+    return " ".join([sys.platform, _machine(), *model, *flags])
+
+
+def open_engine(name: str, folder: Path, *, first: str | None = None) -> Engine:
     """Open an engine on the weights in `folder`.
 
-    "auto" takes the first candidate that loads. Raise BackendError when the weights are missing or damaged or
-    the named engine is not installed, ConfigError when there is no engine of that name.
+    "auto" takes the first candidate that loads; `first` is one that is tried before the others. Raise
+    BackendError when the weights are missing or damaged or the named engine is not installed, ConfigError
+    when there is no engine of that name.
     """
     if name != "auto":
         return _open(name, folder)
-    *better, last = candidates(
-        system=sys.platform, machine=_machine(), cpu_info=_cpu_info(), installed=_installed()
-    )
+    *better, last = candidates_here()
+    if first in {*better, last}:
+        better = [str(first), *(each for each in better if each != first)]
     for candidate in better:
         try:
             return _open(candidate, folder)

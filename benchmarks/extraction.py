@@ -7,6 +7,7 @@ asked where config.toml has one below [language_model], and counts like any othe
 
 import json
 import runpy
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -74,7 +75,7 @@ def ask(
     prompts = {key: prompt(one) for key, one in chunks.items()}
     answers: dict[str, Answer] = {}
     request = Request(SYSTEM, max_tokens, SCHEMA)
-    for found in complete_all(model, prompts, request, concurrency=concurrency, singly=False):
+    for found in complete_all(model, prompts, request, concurrency=concurrency, stop=threading.Event()):
         for key, outcome in found.items():
             if not isinstance(outcome, str):
                 raise outcome

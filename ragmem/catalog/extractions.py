@@ -12,12 +12,13 @@ from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.rows import to_stamp
 from ragmem.domain.extraction_answer import Answer
-from ragmem.domain.model import Entity, Relation, State
+from ragmem.domain.model import Entity, Relation, State, digest
 
 By = Literal["rules", "llm", "both"]
 
 _CHOICE = "extraction"
-"""The key in `meta`."""
+_FINISHED = "extraction_finished"
+"""Keys in `meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +44,42 @@ class Extractions:
 
     def choice(self) -> Choice:
         """Return whose extractions records are made of; by rules where nobody has chosen."""
-        with self._database.read() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_CHOICE,)).fetchone()
-        return _read_choice(row[0]) if row else RULES
+        value = self._meta(_CHOICE)
+        return _read_choice(value) if value else RULES
 
     def choose(self, choice: Choice, *, again: Iterable[str]) -> None:
         """Change whose extractions records are made of; the memories of `again` wait to be put once more."""
         value = orjson.dumps({"by": choice.by, "model": choice.model}).decode()
         with self._database.write() as connection:
-            connection.execute(
-                "INSERT INTO meta (key, value) VALUES (?, ?)"
-                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (_CHOICE, value),
-            )
+            _write_meta(connection, _CHOICE, value)
             _let_wait(connection, again)
+
+    def standing(self, model: str) -> str:
+        """Return what stands for a model and the chunks of all indexed memories as they are now.
+
+        It costs a fraction of looking at the texts. What has the same standing has the same texts, but for
+        headings above them.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT c.id FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = ? ORDER BY c.id",
+                (State.INDEXED.value,),
+            )
+            return digest(model, *(key for (key,) in rows))
+
+    def finished(self) -> str:
+        """Return the standing at which a model had been asked about every text; "" where none ever had."""
+        return self._meta(_FINISHED)
+
+    def finish(self, standing: str) -> None:
+        """Remember that every text of a standing was asked about."""
+        with self._database.write() as connection:
+            _write_meta(connection, _FINISHED, standing)
+
+    def _meta(self, key: str) -> str:
+        with self._database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
 
     def keep(self, model: str, answers: Mapping[str, Answer], *, again: Iterable[str], now: datetime) -> None:
         """Write the answers of a model by the keys of their texts; the memories of `again` wait to be put.
@@ -110,6 +133,8 @@ class Extractions:
         """Remove all that models found in these texts."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM extractions WHERE text_hash = ?", [(key,) for key in keys])
+            # A text that comes back must be asked about again.
+            _write_meta(connection, _FINISHED, "")
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield all answers as they stand in the table, for `write_rows` of another catalog."""
@@ -129,6 +154,13 @@ class Extractions:
                 rows,
             )
             return written.rowcount
+
+
+def _write_meta(connection: Connection, key: str, value: str) -> None:
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )
 
 
 def _let_wait(connection: Connection, memory_ids: Iterable[str]) -> None:

@@ -28,24 +28,35 @@ Outcome = str | BackendError
 
 
 def complete_all(
-    model: LanguageModel, prompts: Mapping[str, str], request: Request, *, concurrency: int, singly: bool
+    model: LanguageModel,
+    prompts: Mapping[str, str],
+    request: Request,
+    *,
+    concurrency: int,
+    singly: bool = False,
+    stop: threading.Event,
 ) -> Generator[dict[str, Outcome]]:
-    """Yield the outcomes by the keys of their prompts, asked in order, until the caller stops.
+    """Yield the outcomes by the keys of their prompts, asked in order.
+
+    Once `stop` is set nothing more is asked, and what is on its way is still handed on; a caller that does
+    not want to wait for it closes the generator.
 
     A model that takes several prompts gets them together, unless `singly`; any other is asked from
     `concurrency` threads. These are daemons, so that an interrupted process need not wait for a server. Never
     are there more answers that the caller has not done with than threads: whatever kills it loses no more.
     """
     if isinstance(model, CompletesMany) and not singly:
-        yield from _together(model, prompts, request)
+        yield from _together(model, prompts, request, stop)
     else:
-        yield from _side_by_side(model, prompts, request, concurrency)
+        yield from _side_by_side(model, prompts, request, concurrency, stop)
 
 
 def _together(
-    model: CompletesMany, prompts: Mapping[str, str], request: Request
+    model: CompletesMany, prompts: Mapping[str, str], request: Request, stop: threading.Event
 ) -> Generator[dict[str, Outcome]]:
     for keys in batches(prompts, AT_ONCE):
+        if stop.is_set():
+            return
         try:
             answers: Sequence[Outcome] = model.complete_many(
                 [prompts[key] for key in keys],
@@ -59,11 +70,14 @@ def _together(
 
 
 def _side_by_side(
-    model: LanguageModel, prompts: Mapping[str, str], request: Request, concurrency: int
+    model: LanguageModel,
+    prompts: Mapping[str, str],
+    request: Request,
+    concurrency: int,
+    stop: threading.Event,
 ) -> Generator[dict[str, Outcome]]:
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[str, Outcome | Exception]] = queue.SimpleQueue()
-    stop = threading.Event()
+    done: queue.SimpleQueue[tuple[str, Outcome | Exception] | None] = queue.SimpleQueue()
     free = threading.Semaphore(concurrency)
     for key in prompts:
         waiting.put(key)
@@ -73,7 +87,7 @@ def _side_by_side(
             try:
                 key = waiting.get_nowait()
             except queue.Empty:
-                return
+                break
             try:
                 answer: Outcome | Exception = model.complete(
                     prompts[key],
@@ -84,18 +98,22 @@ def _side_by_side(
             except Exception as error:  # noqa: BLE001 - raised again where the outcomes are taken
                 answer = error
             done.put((key, answer))
+        done.put(None)
+        free.release()
 
-    for _ in range(min(concurrency, len(prompts))):
+    working = min(concurrency, len(prompts))
+    for _ in range(working):
         threading.Thread(target=work, name="ragmem-extraction", daemon=True).start()
     try:
-        left = len(prompts)
-        while left:
-            found = [done.get()]
+        while working:
+            taken = [done.get()]
             while not done.empty():
-                found.append(done.get())
-            left -= len(found)
-            yield dict(_expected(key, answer) for key, answer in found)
-            free.release(len(found))
+                taken.append(done.get())
+            found = [one for one in taken if one is not None]
+            working -= len(taken) - len(found)
+            if found:
+                yield dict(_expected(key, answer) for key, answer in found)
+            free.release(len(found) or 1)
     finally:
         stop.set()
         free.release(concurrency)

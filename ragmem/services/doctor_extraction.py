@@ -22,8 +22,8 @@ def extraction(patient: Patient) -> Iterator[Check]:
     asked = patient.catalog.extractions.asked(choice.model)
     texts = find_texts(patient.catalog, choice.model)
     invalid = sum(not valid for valid in asked.values())
-    detail = f"{len(asked):,} texts by {choice.model}, {invalid:,} invalid, {len(texts.chunks):,} wait"
-    yield Check(_NAME, "warning" if texts.chunks else "ok", detail, "ragmem seed" if texts.chunks else "")
+    detail = f"{len(asked):,} texts by {choice.model}, {invalid:,} invalid, {texts.waiting:,} wait"
+    yield Check(_NAME, "warning" if texts.waiting else "ok", detail, "ragmem seed" if texts.waiting else "")
 
 
 EXTRACTION_CHECKS: tuple[tuple[str, Examination], ...] = ((_NAME, extraction),)

@@ -4,6 +4,7 @@ Memories are indexed by rule at once and never wait for a model. This pass asks 
 configured model has not seen with this prompt, keeps each answer as it comes, and puts the memories again.
 """
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ from ragmem.services.progress import Progress
 
 STOP_AFTER = 4
 """Texts in a row that get no answer until the model counts as down: one may be refused for what it says."""
+
+TEXTS_AT_ONCE = 2000
+"""Texts that are held in memory; looking for the next ones takes a second, asking about them half an hour."""
 
 PUT_AT_ONCE = 16
 """Memories that are put again together, once all their texts have answers."""
@@ -83,7 +87,7 @@ def extract_by_model(tools: Tools, *, dry_run: bool = False) -> Extracted | None
         choice = Choice(done.by, model_key(model.model_id))
         if dry_run:
             texts = find_texts(catalog, choice.model)
-            done.known, done.waiting = texts.known, len(texts.chunks)
+            done.known, done.waiting = texts.known, texts.waiting
             return done
         if catalog.extractions.choice() != choice:
             _choose(tools, choice)
@@ -178,12 +182,26 @@ class _Pass:
 
 
 def _ask(tools: Tools, model: LanguageModel, key: str, done: Extracted) -> None:
-    texts = find_texts(tools.catalog, key)
-    done.known, done.waiting = texts.known, len(texts.chunks)
-    if not texts.chunks:
+    extractions = tools.catalog.extractions
+    standing = extractions.standing(key)
+    if extractions.finished() == standing:
+        done.known = len(extractions.asked(key))
         return
-    tools.progress.begin("ask", len(texts.chunks))
-    work = _Pass(tools, key, texts, done)
+    texts = find_texts(tools.catalog, key, most=TEXTS_AT_ONCE)
+    done.known, done.waiting = texts.known, texts.waiting
+    if texts.chunks:
+        tools.progress.begin("ask", texts.waiting)
+    while texts.chunks and not done.note:
+        _ask_round(tools, model, _Pass(tools, key, texts, done), texts, done)
+        texts = find_texts(tools.catalog, key, most=TEXTS_AT_ONCE)
+    if done.asked:
+        tools.catalog.log.write("extract", {"asked": done.asked, "invalid": done.invalid}, now=tools.now())
+    if not texts.waiting:
+        extractions.finish(standing)
+
+
+def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, done: Extracted) -> None:
+    """Ask about some texts, and put the memories that have them again."""
     unanswered = _ask_about(tools, model, work, texts.chunks, done, singly=False)
     if unanswered and not done.note and done.asked:
         # Others were answered since. What gets no answer for the second time is refused for what it says,
@@ -198,8 +216,6 @@ def _ask(tools: Tools, model: LanguageModel, key: str, done: Extracted) -> None:
     if late:
         tools.catalog.extractions.let_wait(late)
         put_again(tools.catalog, tools.open_store(), late)
-    if done.asked:
-        tools.catalog.log.write("extract", {"asked": done.asked, "invalid": done.invalid}, now=tools.now())
 
 
 def _ask_about(
@@ -216,8 +232,11 @@ def _ask_about(
     prompts = {key: prompt(chunk) for key, chunk in chunks.items()}
     unanswered: dict[str, BackendError] = {}
     in_a_row = 0
+    stop = threading.Event()
     concurrency = tools.settings.language_model.concurrency
-    with closing(complete_all(model, prompts, request, concurrency=concurrency, singly=singly)) as outcomes:
+    with closing(
+        complete_all(model, prompts, request, concurrency=concurrency, singly=singly, stop=stop)
+    ) as outcomes:
         for found in outcomes:
             answers = {key: answer for key, answer in found.items() if isinstance(answer, str)}
             failed = {key: error for key, error in found.items() if isinstance(error, BackendError)}
@@ -225,16 +244,19 @@ def _ask_about(
             unanswered |= failed
             tools.progress.advance(len(found))
             in_a_row = in_a_row + len(failed) if not answers else 0
-            if failed:
-                done.note = _why_to_stop(tools, list(failed.values()), in_a_row)
-            if done.note:
+            if failed and not stop.is_set() and (cap := _cap(tools)):
+                # What is on its way is paid for, and comes soon.
+                done.note = cap
+                stop.set()
+            if in_a_row >= STOP_AFTER and not stop.is_set():
+                done.note = _told(next(reversed(failed.values())))
                 break
     return unanswered
 
 
-def _why_to_stop(tools: Tools, errors: Sequence[BackendError], in_a_row: int) -> str:
+def _cap(tools: Tools) -> str:
     try:
         tools.meter.admit("extraction")
     except BackendError as reached:
         return _told(reached)
-    return _told(errors[-1]) if in_a_row >= STOP_AFTER else ""
+    return ""

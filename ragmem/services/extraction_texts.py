@@ -14,23 +14,26 @@ from ragmem.services.judge import chunks_of
 
 @dataclass(slots=True)
 class Texts:
-    """The texts of the indexed memories that a model was not asked about, the newest first, by their keys.
+    """Texts of the indexed memories that a model was not asked about, the newest first, by their keys.
 
-    `memories` names all that have a text, since it may occur twice; `known` counts the texts that it was
-    asked about; `seen` is the content hash of every memory that was looked at.
+    `memories` names all that have one of these `chunks`' texts, since it may occur twice. Of all texts,
+    `waiting` counts those that it was not asked about, `known` those that it was. `seen` is the content hash
+    of every memory that was looked at.
     """
 
     chunks: dict[str, Chunk] = field(default_factory=dict)
     memories: dict[str, list[str]] = field(default_factory=dict)
+    waiting: int = 0
     known: int = 0
     seen: dict[str, str] = field(default_factory=dict)
 
 
-def find_texts(catalog: Catalog, model: str) -> Texts:
-    """Return the texts that a model (its name and prompt) was not asked about and that are long enough."""
+def find_texts(catalog: Catalog, model: str, *, most: int = 0) -> Texts:
+    """Return so many texts, long enough, that a model (its name and prompt) was not asked about."""
     asked = catalog.extractions.asked(model)
     texts = Texts()
     known: set[str] = set()
+    waiting: set[str] = set()
     for memory, chunks in indexed(catalog):
         texts.seen[memory.id] = memory.content_hash
         for chunk in filter(worth_asking, chunks):
@@ -38,11 +41,15 @@ def find_texts(catalog: Catalog, model: str) -> Texts:
             if key in asked:
                 known.add(key)
                 continue
-            texts.chunks.setdefault(key, chunk)
+            waiting.add(key)
+            if key not in texts.chunks:
+                if len(texts.chunks) >= most:
+                    continue
+                texts.chunks[key] = chunk
             owners = texts.memories.setdefault(key, [])
             if memory.id not in owners:
                 owners.append(memory.id)
-    texts.known = len(known)
+    texts.known, texts.waiting = len(known), len(waiting)
     return texts
 
 

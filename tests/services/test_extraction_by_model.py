@@ -17,6 +17,7 @@ from ragmem.backends.fake import FakeEmbedder, FakeLanguageModel, FakeModels
 from ragmem.domain.model import State
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
+from ragmem.services import extraction
 from ragmem.services.gc import undo
 from ragmem.services.invariants import violations
 
@@ -321,6 +322,72 @@ def test_a_cap_ends_the_pass_and_counts_for_nobody_as_invalid(home):
     assert sound(memory)
     done = home.memory("both").seed().extraction
     assert (done.known, done.asked, done.waiting) == (2, 4, 0)
+
+
+def test_what_is_on_its_way_when_the_cap_is_reached_is_kept(home):
+    reached, answered = threading.Event(), threading.Event()
+    valid = FakeLanguageModel("valid").complete
+    guard = threading.Lock()
+    asked = []
+
+    def capped(prompt, **options):
+        with guard:
+            asked.append(prompt)
+            number = len(asked)
+        if number == 1:
+            assert reached.wait(10)
+            answered.set()
+            return valid(prompt, **options)
+        reached.set()
+        raise BackendError("today's cap is reached")
+
+    memory = home.memory("both", Asked(answer=capped), RAGMEM_LANGUAGE_MODEL_CONCURRENCY="2")
+
+    def admit(purpose):
+        if reached.is_set():
+            raise BackendError("today's cap is reached", hint="wait")
+
+    memory.ledger.admit = admit
+    done = memory.seed().extraction
+    assert answered.is_set()
+    assert (done.asked, done.note) == (1, "today's cap is reached; wait")
+    assert len(asked) <= 4
+
+
+def test_a_pass_without_news_looks_at_no_text(home, monkeypatch):
+    model = Asked()
+    memory = home.memory("both", model)
+    memory.seed()
+    monkeypatch.setattr(extraction, "find_texts", None)
+    assert memory.seed().extraction.known == len(NAMES)
+    monkeypatch.undo()
+    found = {m.title: m.id for m in memory.catalog.memories.each()}
+    memory.forget([found[NAMES[0]]])
+    assert memory.seed().extraction.known == len(NAMES) - 1
+    memory.undo_gc()
+    assert memory.seed().extraction.known == len(NAMES)
+    assert len(model.prompts) == len(NAMES)
+
+
+def test_a_text_that_was_forgotten_for_good_and_comes_back_is_asked_about_again(home):
+    model = Asked()
+    memory = home.memory("both", model, RAGMEM_TRASH_KEEP_DAYS="0")
+    memory.seed()
+    (home.notes / f"{NAMES[0]}.md").rename(home.place / "aside")
+    memory.apply_gc(memory.plan_gc(missing=True))
+    memory.apply_gc(memory.plan_gc())
+    (home.place / "aside").rename(home.notes / f"{NAMES[0]}.md")
+    assert memory.seed().extraction.asked == 1
+    assert len(model.prompts) == len(NAMES) + 1
+
+
+def test_more_texts_than_are_held_at_once_are_all_asked_about(home, monkeypatch):
+    monkeypatch.setattr(extraction, "TEXTS_AT_ONCE", 4)
+    model = Asked()
+    memory = home.memory("both", model)
+    done = memory.seed().extraction
+    assert (done.asked, done.waiting, len(set(model.prompts))) == (6, 0, 6)
+    assert sound(memory)
 
 
 def test_a_model_that_takes_many_prompts_gets_many(home):

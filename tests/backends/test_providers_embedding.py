@@ -129,6 +129,16 @@ def test_after_a_failure_the_rest_is_not_asked_for(server, embedder):
     assert len(server.posts) < 5
 
 
+def test_a_failure_does_not_wait_for_requests_that_run_still(server, embedder):
+    server.script.extend([Reply(delay_s=1.0), Reply(400, {"error": {"message": "no"}})])
+
+    began = time.monotonic()
+    with pytest.raises(BackendError, match="refuses the request"):
+        embedder(batch=1, concurrency=2, dimensions=96).embed(["one", "two", "three"], role="document")
+
+    assert time.monotonic() - began < 0.9
+
+
 def test_a_text_is_sent_once_however_often_it_comes(server, embedder):
     rows = embedder().embed(["same", "other", "same", "same"], role="document")
 

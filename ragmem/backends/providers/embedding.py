@@ -4,7 +4,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ragmem.backends.providers.failures import ProviderError
 from ragmem.backends.providers.pacing import Patience
 from ragmem.backends.providers.provider import EmbeddingProtocol, Provider, Request
 from ragmem.backends.providers.settings import Settings
+from ragmem.backends.providers.threads import side_by_side
 from ragmem.backends.providers.transport import Account, Tokens, Transport
 from ragmem.backends.providers.vectors import batches, cleaned, unit_rows
 from ragmem.errors import BackendError
@@ -103,12 +103,8 @@ class ProviderEmbedder:
 
         if len(parts) == 1:
             return work(parts[0])
-        pool = ThreadPoolExecutor(min(self._settings.concurrency or 1, len(parts)), "ragmem-provider")
-        try:
-            return np.concatenate(list(pool.map(work, parts)))
-        finally:
-            # After a failure, what was not begun is not worth beginning.
-            pool.shutdown(wait=True, cancel_futures=True)
+        most = self._settings.concurrency
+        return np.concatenate(side_by_side(work, parts, most=most, stop=patience.over))
 
     def _batch(
         self, texts: list[str], *, role: Role, purpose: Purpose, patience: Patience

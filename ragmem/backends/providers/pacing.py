@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MINUTE_S = 60.0
 BASE_S = 0.5
@@ -27,11 +27,15 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a request may take: each attempt, all of them together (None: no limit), and how many."""
+    """How long a request may take: each attempt, all of them together (None: no limit), and how many.
+
+    Once `over` is set nobody wants the answer, and nothing is repeated.
+    """
 
     timeout_s: float
     until: float | None
     retries: int
+    over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def hurried(self) -> bool:

@@ -127,7 +127,7 @@ class Transport:
         return answer
 
     def _delay(self, error: ProviderError, attempt: int, patience: Patience) -> float | None:
-        if not error.again or attempt >= patience.retries:
+        if not error.again or attempt >= patience.retries or patience.over.is_set():
             return None
         delay = backoff(attempt, error.wait, self._clock)
         if delay is None or (patience.until is not None and self._clock.now() + delay >= patience.until):
@@ -135,7 +135,7 @@ class Transport:
         return delay
 
     def _explained(self, error: ProviderError, patience: Patience) -> ProviderError:
-        if not error.lost:
+        if not error.lost or patience.over.is_set():
             return error
         until = self._clock.now() + LOOK_S
         if patience.until is not None:

@@ -1,0 +1,48 @@
+"""Does several things at a time in threads that no interrupt and no failure waits for."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def side_by_side(
+    work: Callable[[Part], Result], parts: Sequence[Part], *, most: int, stop: threading.Event
+) -> list[Result]:
+    """Return the results in the order of the parts, at most so many at a time.
+
+    The first failure is raised at once, and `stop` is set then, also by an interrupt: what runs still may
+    look at it, what was not begun is not begun. The threads are daemons, because a pool's would hold up the
+    end of an interrupted process until their servers answer.
+    """
+    waiting: queue.SimpleQueue[tuple[int, Part]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, Any, BaseException | None]] = queue.SimpleQueue()
+    for numbered in enumerate(parts):
+        waiting.put(numbered)
+
+    def run() -> None:
+        while not stop.is_set():
+            try:
+                place, part = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.put((place, work(part), None))
+            except BaseException as error:  # noqa: BLE001 (raised again where the results are taken)
+                done.put((place, None, error))
+
+    for _ in range(min(max(1, most), len(parts))):
+        threading.Thread(target=run, name="ragmem-provider", daemon=True).start()
+    results: dict[int, Result] = {}
+    try:
+        while len(results) < len(parts):
+            place, result, error = done.get()
+            if error is not None:
+                raise error
+            results[place] = result
+    finally:
+        stop.set()
+    return [results[place] for place in range(len(parts))]

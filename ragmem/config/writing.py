@@ -214,4 +214,5 @@ def _literal(value: str | float | bool) -> str:  # noqa: FBT001 - the value, not
     if isinstance(value, str):
         # JSON's escapes are TOML's, but for DEL, which JSON leaves as it is.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)
+    # Python's numbers are TOML's, infinity included.
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -96,6 +96,35 @@ def _configure(folder, name, **changes):
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+def _make_gemma3(folder, tokenizer_from):
+    """Write a Gemma 3: layers that see only the last 32 tokens, whose cache cannot be taken back."""
+    import mlx.core as mx
+    from mlx.utils import tree_flatten
+    from mlx_lm.models import gemma3_text
+
+    shutil.copytree(tokenizer_from, folder)
+    _configure(
+        folder,
+        "config.json",
+        model_type="gemma3_text",
+        num_hidden_layers=4,
+        sliding_window=32,
+        sliding_window_pattern=2,
+        query_pre_attn_scalar=32,
+        rope_local_base_freq=1e4,
+        rope_global_base_freq=1e6,
+    )
+    config = json.loads((folder / "config.json").read_text())
+    model = gemma3_text.Model(gemma3_text.ModelArgs.from_dict(config))
+    random = np.random.default_rng(1)
+    weights = dict(tree_flatten(model.parameters()))
+    for name, value in weights.items():
+        if value.ndim == 2:
+            weights[name] = mx.array(random.normal(0, 1.5 / value.shape[1] ** 0.5, value.shape), mx.float32)
+    mx.save_safetensors(str(folder / "model.safetensors"), weights, metadata={"format": "mlx"})
+    return folder
+
+
 def _copy(folder, tmp_path, **tokenizer):
     copied = tmp_path / "copy"
     shutil.copytree(folder, copied)
@@ -165,6 +194,20 @@ def test_instructions_that_are_kept_change_no_answer(chatty, talker):
     fresh.unload()
     for _ in range(2):
         assert [talker.complete(prompt, system=SYSTEM, max_tokens=24) for prompt in prompts] == expected
+
+
+def test_layers_with_a_sliding_window_answer_the_same_in_every_way(chatty, tmp_path):
+    from ragmem.backends.mlx import device
+
+    folder = device.run(_make_gemma3, tmp_path / "gemma", chatty)
+    keeping, fresh = _open(folder), _open(folder, prompt_cache=False)
+    prompts = [*UNEVEN[:4], "\n\nbegins with what may join the tokens before it"]
+    expected = [fresh.complete(prompt, system=SYSTEM, max_tokens=16) for prompt in prompts]
+    assert [keeping.complete(prompt, system=SYSTEM, max_tokens=16) for prompt in prompts] == expected
+    assert keeping.complete_many(prompts, system=SYSTEM, max_tokens=16) == expected
+    assert len(set(expected)) == len(prompts)
+    keeping.unload()
+    fresh.unload()
 
 
 def test_instructions_are_computed_once(chatty):

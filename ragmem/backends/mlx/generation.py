@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +122,7 @@ def answer_one(
 
     found: list[int] = []
     reason = None
-    for response in stream_generate(
+    responses = stream_generate(
         checkpoint.model,
         checkpoint.tokenizer,
         mx.array(tokens),
@@ -130,10 +131,13 @@ def answer_one(
         prefill_step_size=STEP,
         logits_processors=[mask] if mask else None,
         prompt_progress_callback=lambda _done, _total: patience.check(),
-    ):
-        patience.check()
-        found.append(response.token)
-        reason = response.finish_reason
+    )
+    # Closed at once when it is given up: it holds Metal's wired memory meanwhile.
+    with closing(responses):
+        for response in responses:
+            patience.check()
+            found.append(response.token)
+            reason = response.finish_reason
     return Answer(found if reason == "length" else found[:-1], reason == "length")
 
 

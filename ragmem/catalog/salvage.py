@@ -22,9 +22,6 @@ _COPIED: tuple[tuple[str, str], ...] = (
     ("project_paths", "path"),
     ("trash", "run, id"),
     ("log", "n"),
-    ("usage", "day, backend, model, purpose"),
-    ("usage_files", "name"),
-    ("extractions", "text_hash, model"),
 )
 """Tables that are copied as they are, with the columns of their primary key."""
 
@@ -33,10 +30,7 @@ _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("usage_files", "name"),
     ("extractions", "text_hash, model"),
 )
-"""The same, but an older home does not have them, and what is lost of them can be had again or missed."""
-
-_LATER = frozenset({"usage", "usage_files", "extractions"})
-"""Tables that a file of an older ragmem never had."""
+"""The same, but an older home does not have them."""
 
 
 @dataclass(slots=True)
@@ -93,7 +87,7 @@ def _read_tables(connection: sqlite3.Connection, found: Salvage) -> None:
     for table, key in (*_COPIED, *_OF_MODELS):
         names, rows, complete = _by_key(connection, table, key)
         found.rows[table] = (names, rows)
-        if not complete and (table, key) in _COPIED:
+        if not complete and ((table, key) in _COPIED or _has(connection, table)):
             found.incomplete.append(table)
 
 

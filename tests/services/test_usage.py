@@ -3,12 +3,13 @@
 import json
 import os
 import re
+import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from ragmem.__main__ import run
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.catalog.queue import turn
+from ragmem.catalog.salvage import read_damaged, write_salvaged
 from ragmem.catalog.sqlite import LOCK_NAME
 from ragmem.catalog.usage import Sums, Use
 from ragmem.config import load
@@ -409,6 +411,31 @@ def test_doctor_tells_of_a_cap_and_takes_up_what_was_interrupted(home, capfd, mo
     assert "that a killed process left: 1" in interrupted[1]
     assert spend("--repair", "--yes") == [capped]
     assert not home.spool()
+
+
+def test_a_salvage_keeps_the_sums(home):
+    home.prepare()
+    ledger = home.ledger()
+    ledger.record(CALL)
+    ledger.absorb()
+    rescued = Catalog.at(home.root / "rescued")
+    rescued.prepare()
+
+    found = read_damaged(home.root / "data" / "memory.db")
+    write_salvaged(found, rescued)
+
+    assert rescued.usage.rows() == ledger.rows()
+    assert not found.incomplete
+    rescued.close()
+
+
+def test_a_salvage_misses_no_table_that_an_older_ragmem_never_had(home):
+    home.prepare()
+    with closing(sqlite3.connect(home.root / "data" / "memory.db")) as connection:
+        for table in ("usage", "usage_files", "extractions"):
+            connection.execute(f"DROP TABLE {table}")
+
+    assert not read_damaged(home.root / "data" / "memory.db").incomplete
 
 
 def test_two_machines_add_to_one_database(home, postgres, tmp_path):

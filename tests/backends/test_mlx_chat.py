@@ -295,6 +295,11 @@ def test_the_middle_of_a_prompt_beyond_the_window_is_left_out(chatty):
     assert device.run(lambda: prompts.fit(tokenizer, SYSTEM, text, room=len(whole))) == whole
 
 
+def test_half_a_surrogate_pair_gets_an_answer_like_a_question_mark(talker):
+    expected = talker.complete("Redis ? fails.", system=SYSTEM, max_tokens=8)
+    assert talker.complete("Redis \ud83d fails.", system=SYSTEM, max_tokens=8) == expected
+
+
 def test_instructions_beyond_the_window_are_refused(chatty):
     model = _open(chatty, window=300)
     with pytest.raises(BackendError, match="instructions alone"):

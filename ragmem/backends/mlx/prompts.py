@@ -36,6 +36,8 @@ def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
 
     Raise BackendError when there is no room even for the system prompt.
     """
+    # Half a surrogate pair, which a damaged file may hold, is no text to a tokenizer.
+    system, prompt = (text.encode("utf-8", "replace").decode() for text in (system, prompt))
     widest = room * _CHARACTERS_PER_TOKEN
     if len(prompt) > widest:
         prompt = f"{prompt[: widest // 2]}{CUT}{prompt[-widest // 2 :]}"

@@ -165,10 +165,15 @@ def _refuse_used(memory: Ragmem, model: str) -> None:
     from ragmem.services.active_models import settings_of
 
     settings = memory.settings
-    used = [settings.models.model, settings.language_model.model]
+    names = {model, str(folder_of(settings.places.data, model))}
+    if settings.language_model.model in names:
+        raise UsageError(
+            f'"{model}" is the language model', hint="choose another first: ragmem models use --language none"
+        )
+    used = [settings.models.model]
     if memory.catalog.exists() and (active := memory.models.active()) is not None:
         used.append(settings_of(active.recipe).model)
-    if {model, str(folder_of(settings.places.data, model))}.intersection(used):
+    if names.intersection(used):
         raise UsageError(f'"{model}" is in use', hint="choose another first: ragmem models use minilm")
 
 

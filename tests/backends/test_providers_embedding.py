@@ -88,7 +88,7 @@ def test_long_texts_make_batches_of_few(server, embedder):
 
 
 def test_requests_go_several_at_a_time_and_no_more_than_configured(server, embedder):
-    server.slow_s = 0.03
+    server.slow_s = 0.05
     model = embedder(batch=1, concurrency=3)
     texts = [f"text {number}" for number in range(9)]
 
@@ -105,17 +105,15 @@ def test_requests_go_several_at_a_time_and_no_more_than_configured(server, embed
 def test_a_question_does_not_wait_for_background_work(server, embedder):
     model = embedder(batch=1, concurrency=1)
     model.embed(["to know the dimensions"], role="document")
-    server.slow_s = 0.15
+    server.slow_s = 0.2
     work = threading.Thread(
-        target=model.embed, args=([f"text {n}" for n in range(4)],), kwargs={"role": "document"}
+        target=model.embed, args=([f"text {n}" for n in range(5)],), kwargs={"role": "document"}
     )
     work.start()
-    time.sleep(0.05)
+    server.wait_for(2)
 
-    began = time.monotonic()
     model.embed(["what is it"], role="query")
 
-    assert time.monotonic() - began < 0.45
     assert work.is_alive()
     work.join()
 
@@ -130,13 +128,13 @@ def test_after_a_failure_the_rest_is_not_asked_for(server, embedder):
 
 
 def test_a_failure_does_not_wait_for_requests_that_run_still(server, embedder):
-    server.script.extend([Reply(delay_s=1.0), Reply(400, {"error": {"message": "no"}})])
+    server.script.extend([Reply(delay_s=3.0), Reply(400, {"error": {"message": "no"}})])
 
     began = time.monotonic()
     with pytest.raises(BackendError, match="refuses the request"):
         embedder(batch=1, concurrency=2, dimensions=96).embed(["one", "two", "three"], role="document")
 
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 2.5
 
 
 def test_a_text_is_sent_once_however_often_it_comes(server, embedder):
@@ -213,7 +211,7 @@ def test_a_server_to_which_everything_is_too_long_is_given_up(server, embedder):
     assert len(server.posts) < 12
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(texts=st.lists(st.text(st.characters(), max_size=40), min_size=1, max_size=5))
 def test_any_text_can_be_sent(texts):
     with serving(Local()) as server:
@@ -511,6 +509,8 @@ def test_what_a_provider_does_not_offer_is_said():
     with pytest.raises(BackendError, match="voyage offers no language model"):
         _ = open_models("voyage", {"language_model": "x"}).language_model
     assert open_models("openai", {"model": "x"}).language_model is None
+    with pytest.raises(BackendError, match="was opened for its language model"):
+        _ = open_models("openai", {"language_model": "x"}).embedder
 
 
 def test_what_is_configured_as_body_goes_along(server, embedder):

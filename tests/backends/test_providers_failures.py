@@ -179,6 +179,7 @@ def test_a_server_that_does_not_answer_is_given_up(asking, caplog):
 
     assert "did not answer within 0.1 s" in str(error)
     assert "raise timeout_s in config.toml" in error.hint
+    asked.server.wait_for(2)
     assert len(asked.server.posts) == 2
 
 
@@ -192,7 +193,7 @@ def test_a_connection_that_breaks_is_made_anew(asking):
     assert len(asked.server.posts) == 3
 
 
-@each_kind
+@one_kind
 def test_a_connection_that_always_breaks_is_told(asking, caplog):
     asked = asking(retries=1)
     asked.server.script.extend([Reply(body={"data": "x" * 2000}, reset=True)] * 3)

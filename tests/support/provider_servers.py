@@ -51,6 +51,12 @@ class Server:
     def posts(self):
         return [seen for seen in self.seen if seen.method == "POST"]
 
+    def wait_for(self, count):
+        """Wait until so many requests have come; a busy machine reads them late."""
+        deadline = time.monotonic() + 10
+        while len(self.posts) < count and time.monotonic() < deadline:
+            time.sleep(0.005)
+
     def handle(self, handler):
         length = int(handler.headers.get("Content-Length") or 0)
         body = json.loads(handler.rfile.read(length) or b"{}")

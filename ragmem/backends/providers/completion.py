@@ -68,7 +68,7 @@ class ProviderLanguageModel:
         if completion.refusal:
             raise BackendError(
                 f'"{ask.model}" of {self._provider.name} refuses to answer ({completion.refusal})',
-                hint="its provider does not allow this text; the rules read it all the same",
+                hint=f"ask in other words, or use another model in {self._settings.place}",
             )
         text = _THOUGHT.sub("", completion.text)
         if json_schema is not None:

@@ -20,7 +20,7 @@ _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.
 _KEY = re.compile(r"API_KEY_INVALID|api key not valid|invalid api key|api key expired", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|too (long|large|many tokens)|maximum.{0,40}tokens"
-    r"|exceeds?.{0,40}(tokens|limit|length)|input length|token limit",
+    r"|exceeds?\b.{0,40}(tokens|limit|length)|input length|token limit",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(r"model.{0,120}(not found|not exist|not available)|model_not_found", re.IGNORECASE)

@@ -34,7 +34,12 @@ class ProviderModels:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder; raises BackendError where the provider has none, or none is named."""
+        """The embedder; raises BackendError where the provider has none, or the other half was opened."""
+        if self._settings.section != "models":
+            raise BackendError(
+                f"{self._provider.name} was opened for its language model",
+                hint="name the model for vectors in config.toml, [models]",
+            )
         if self._provider.embeddings is None:
             raise BackendError(self._lacks("embeddings"), hint="docs/providers.md says who offers what")
         if problem := self._nameless():

@@ -1,5 +1,6 @@
 """Sends requests to one provider: time-outs, repetitions, limits, and every failure as a ProviderError."""
 
+import importlib
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -60,6 +61,8 @@ class Transport:
 
     def patience(self, purpose: Purpose) -> Patience:
         """Return how long a request for this purpose may take, from now on."""
+        # What the client takes to load is not the server's time.
+        importlib.import_module("httpx")
         given = self._settings
         if purpose == "query":
             seconds = min(given.query_timeout_s, given.timeout_s)

@@ -1,4 +1,4 @@
-"""docs/providers.md: what it shows opens, and what it lists is all there is."""
+"""docs/providers.md: what it shows opens, and what it and the package list is all there is."""
 
 import re
 import tomllib
@@ -10,7 +10,8 @@ from ragmem.backends import SHIPPED, open_models
 from ragmem.backends.composed import completion_options, embedding_options
 from ragmem.config import LanguageModelSettings, ModelSettings
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
 SNIPPETS = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)]
 PROVIDERS = {name for name, module in SHIPPED.items() if ".providers." in module}
 
@@ -45,3 +46,9 @@ def test_the_table_says_who_offers_what(name):
     for half, cell in (("model", embeddings), ("language_model", chat)):
         lines = open_models(name, {half: "x", "url": "http://127.0.0.1:9/v1"}).check()
         assert (cell.strip() == "none") == any("offers no" in line for line in lines)
+
+
+def test_backends_that_ship_are_the_entry_points_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert project["entry-points"]["ragmem.backends"] == dict(SHIPPED)

@@ -47,6 +47,23 @@ def test_only_what_is_indexed_waits_to_be_put_again(catalog, make):
     assert catalog.memories.ids(states=[State.BUFFERED]) == {ids[1]}
 
 
+def test_a_standing_tells_of_the_model_and_of_every_indexed_chunk(catalog, make):
+    seen = {catalog.extractions.standing("one"), catalog.extractions.standing("other")}
+    for number in range(2):
+        memory, chunks = make(str(number), f"text {number}", state=State.INDEXED)
+        catalog.memories.accept([(memory, chunks)])
+        seen.add(catalog.extractions.standing("one"))
+    assert len(seen) == 4
+    last = catalog.extractions.standing("one")
+    catalog.memories.accept([(replace(memory, recalls=7, tags=("new",)), chunks)])
+    catalog.memories.accept([make("waits", state=State.PENDING)])
+    assert catalog.extractions.standing("one") == last
+    catalog.extractions.finish(last)
+    assert catalog.extractions.finished() == last
+    catalog.extractions.forget(["any"])
+    assert catalog.extractions.finished() == ""
+
+
 def test_rows_written_to_another_catalog_leave_what_is_there(catalog, tmp_path):
     catalog.extractions.keep("one", {"a": FULL, "b": INVALID}, again=(), now=NOW)
     other = Catalog.at(tmp_path / "other")

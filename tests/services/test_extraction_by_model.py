@@ -17,7 +17,7 @@ from ragmem.backends.fake import FakeEmbedder, FakeLanguageModel, FakeModels
 from ragmem.domain.model import State
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
-from ragmem.services import extraction
+from ragmem.services import completions, extraction
 from ragmem.services.gc import undo
 from ragmem.services.invariants import violations
 
@@ -394,6 +394,27 @@ def test_a_model_that_takes_many_prompts_gets_many(home):
     model = Many()
     report = home.memory("both", model).seed()
     assert (model.batches, report.extraction.asked) == ([6], 6)
+
+
+def test_an_interrupted_pass_keeps_what_was_answered(home, monkeypatch):
+    monkeypatch.setattr(completions, "AT_ONCE", 2)
+    valid = FakeLanguageModel("valid").complete
+
+    def interrupted(prompt, **options):
+        if len(model.prompts) == 4:
+            raise KeyboardInterrupt
+        return valid(prompt, **options)
+
+    model = Many(answer=interrupted)
+    memory = home.memory("both", model)
+    with pytest.raises(KeyboardInterrupt):
+        memory.seed()
+    again = Asked()
+    memory = home.memory("both", again)
+    done = memory.seed()
+    assert (done.extraction.known, done.extraction.asked, done.resumed) == (2, 4, 2)
+    assert set(again.prompts).isdisjoint(model.prompts[:2])
+    assert sound(memory)
 
 
 def test_an_error_that_nobody_expects_reaches_the_caller(home):

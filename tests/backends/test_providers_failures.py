@@ -22,7 +22,7 @@ from ragmem.backends.providers import (
 )
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.pacing import LONGEST_ASKED_S, Clock
-from ragmem.errors import BackendError, RagmemError
+from ragmem.errors import BackendError, ConfigError, RagmemError
 
 
 class Local(OpenAI):
@@ -518,13 +518,15 @@ def test_an_address_that_is_none_is_an_error_of_the_configuration(asking, url, c
 
 
 @local_kind
-def test_a_password_in_the_address_is_not_shown(asking, caplog):
+def test_a_password_in_the_address_is_refused_and_not_shown(asking, caplog):
     asked = asking()
-    asked = asking(url=asked.server.root.replace("http://", "http://someone:s3cret@") + "/v9", retries=0)
+    asked = asking(url=asked.server.root.replace("http://", "http://someone:s3cret@") + "/v1")
 
-    error = asked.fail(caplog)
+    error = asked.fail(caplog, error=ConfigError)
 
-    assert "s3cret" not in f"{error}{error.hint}"
+    assert "is written with a name or password" in str(error)
+    assert "s3cret" not in f"{error}{error.hint}{asked.models.check()}"
+    assert asked.server.seen == []
 
 
 @local_kind

@@ -87,6 +87,9 @@ def url_problem(url: str) -> str:
         return f'"{url}" is not an address'
     if parts.scheme not in {"http", "https"} or not host:
         return f'"{shown(url)}" is not an address: it begins with http:// or https://'
+    if parts.username or parts.password:
+        # The address is kept with the vectors, so that their model can be opened again.
+        return f'"{shown(url)}" is written with a name or password: give that as key_variable or key_command'
     if parts.query or parts.fragment:
         return f'"{shown(url)}" has something after its path: write the address without it'
     return ""

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from ragmem.backends.lightrag import sidecar
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
+from ragmem.catalog.schema import CATALOG
 from ragmem.config.places import Places
 from ragmem.domain.model import Memory, State, content_hash, memory_id
 from ragmem.domain.model import Scope as Owner
@@ -138,7 +139,7 @@ def test_a_backup_has_the_database_and_the_configuration_and_no_more(home):
     ]
     manifest = archive.read_manifest(made)
     assert manifest.counts == {"projects": 0, "memories": 2, "trash": 0, "files": 0}
-    assert manifest.schemas["catalog"] == 2
+    assert manifest.schemas["catalog"] == CATALOG.version
     assert home.left_over() == []
 
 
@@ -225,7 +226,7 @@ def test_all_backups_are_listed_with_what_they_hold(home):
     assert found["ragmem-20260601T123000Z.tar.gz"].counts["memories"] == 2
     assert found["ragmem-20260602T123000Z.tar.gz"].counts["memories"] == 3
     assert found[replaced.name].counts["memories"] == 3
-    assert found["before-catalog-schema-2-20200101T000000Z.db"].schemas["catalog"] == 2
+    assert found["before-catalog-schema-2-20200101T000000Z.db"].schemas["catalog"] == CATALOG.version
     assert "is no sound backup" in found["ragmem-broken.tar.gz"].problem
 
 

@@ -39,10 +39,14 @@ TEXTS = 400
 ROUNDS, QUICK_ROUNDS = 5, 2
 ROUND_SECONDS, QUICK_ROUND_SECONDS = 2.0, 0.5
 """What the slice of a round may take; a slow engine gets a shorter slice of the same texts."""
-LEAST_SLICE = 4
+LEAST_SLICE = 2
+SLOW_ROUNDS = 1
+"""Rounds of an engine whose least slice takes longer than it should."""
 STARTS, QUICK_STARTS = 5, 2
-PATIENCE, QUICK_PATIENCE = 45.0, 5.0
-"""Seconds of fidelity that one engine may take; a slower one embeds part of it and has no recall."""
+PATIENCE, QUICK_PATIENCE = 150.0, 30.0
+"""Seconds of fidelity that one engine may take. One that would take longer embeds what it can in
+SAMPLE_SECONDS, and has no recall."""
+SAMPLE_SECONDS = 20.0
 
 QUESTION = "how do I rotate the API key of the staging server?"
 
@@ -155,14 +159,17 @@ def measure_speed(
             continue
         try:
             workers[engine] = Worker(environment, engine, threads=cores, core=core)
-            workers[engine].ask(do="embed", texts=str(texts), to=LEAST_SLICE)
+            workers[engine].ask(do="embed", texts=str(texts), to=1)
         except EngineError as error:
             figures.left_out = str(error)
             workers.pop(engine, None)
-    sizes = dict.fromkeys(workers, LEAST_SLICE * 4)
+    sizes = dict.fromkeys(workers, LEAST_SLICE)
+    slow: set[str] = set()
     for turn in range(rounds + 1):
         order = list(workers)
         for engine in order[turn % len(order) :] + order[: turn % len(order)]:
+            if engine in slow and turn > SLOW_ROUNDS:
+                continue
             size = sizes[engine]
             answer = workers[engine].ask(do="embed", texts=str(texts), to=size)
             if turn:
@@ -171,6 +178,8 @@ def measure_speed(
                 if cores == 1:
                     figures.processor.append(tokens / answer["cpu"])
             fits = int(size * seconds / answer["wall"])
+            if fits < LEAST_SLICE:
+                slow.add(engine)
             sizes[engine] = max(LEAST_SLICE, min(len(counts), fits))
     for worker in workers.values():
         worker.close()
@@ -202,10 +211,12 @@ def measure_fidelity(
             continue
         common.tell(f"fidelity of {engine}")
         worker = Worker(environment, engine, threads=cores, core=None)
-        trial = worker.ask(do="embed", texts=str(path), to=LEAST_SLICE)
+        worker.ask(do="embed", texts=str(path), to=1)
         trial = worker.ask(do="embed", texts=str(path), to=LEAST_SLICE * 2)
-        enough = int(LEAST_SLICE * 2 * patience / trial["wall"])
-        count = len(mixed) if enough >= len(mixed) else max(LEAST_SLICE * 4, enough)
+        rate = LEAST_SLICE * 2 / trial["wall"]
+        count = len(mixed)
+        if rate * patience < count:
+            count = max(LEAST_SLICE * 4, int(rate * SAMPLE_SECONDS))
         answer = worker.ask(do="embed", texts=str(path), to=count, save=str(out))
         worker.close()
         vectors = np.load(out)
@@ -218,11 +229,12 @@ def measure_fidelity(
             }
             figures.fidelity["recall"] = statistics.fmean(figures.fidelity.values())
         figures.fidelity["texts"] = count
-        if reference is not None and len(reference) >= count > DEPTH:
-            cosines = (vectors * reference[:count]).sum(axis=1)
+        both = 0 if reference is None else min(count, len(reference))
+        if reference is not None and both > DEPTH:
+            cosines = (vectors[:both] * reference[:both]).sum(axis=1)
             shared = [
                 len(ours & theirs) / DEPTH
-                for ours, theirs in zip(neighbours(vectors), neighbours(reference[:count]), strict=True)
+                for ours, theirs in zip(neighbours(vectors[:both]), neighbours(reference[:both]), strict=True)
             ]
             figures.fidelity |= {
                 "cosine_mean": float(cosines.mean()),

@@ -16,7 +16,6 @@ from typing import Any
 
 from reliability_world import Place, Step
 
-from ragmem.backends.fake import MODEL_ID, FakeEmbedder
 from ragmem.memory import Ragmem, now
 from ragmem.services.backup import back_up
 from ragmem.services.doctor_repair import plan as plan_repair
@@ -25,9 +24,6 @@ from ragmem.services.exporting import export_file
 from ragmem.services.importing import import_export
 from ragmem.services.progress import Silent
 from ragmem.services.restore import restore
-
-OTHER_MODEL = "fake-hash-2"
-"""The model that a change of model changes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +100,12 @@ def environment(place: Place, models: str, options: Mapping[str, Any]) -> dict[s
 
 
 def open_world(place: Place, models: str, *, sources: Path | None = None, **options: Any) -> Ragmem:
-    """Return the memory of a world; `models` "fake-2" is the fake backend under another model id."""
-    FakeEmbedder.model_id = OTHER_MODEL if models == "fake-2" else MODEL_ID
-    models = models.removesuffix("-2")
+    """Return the memory of a world; `models` "fake-2" is another model of the fake backend."""
+    environ = environment(place, models.removesuffix("-2"), options)
+    if models == "fake-2":
+        environ["RAGMEM_MODELS_MODEL"] = "2"
     return Ragmem.open(
-        environ=environment(place, models, options),
+        environ=environ,
         home=place.user,
         cwd=place.user,
         sources_file=sources or place.sources,

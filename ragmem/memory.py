@@ -341,6 +341,9 @@ class Ragmem:
         if not dry_run or self.catalog.exists():
             self.prepare()
         started = time.perf_counter()
+        if rebuild and not dry_run:
+            # Before everything is taken out.
+            self.models.probe()
         report = seed(
             self.catalog,
             lambda: self.store,
@@ -349,7 +352,7 @@ class Ragmem:
             sources=sources,
             dry_run=dry_run,
             explain=explain or rebuild,
-            rebuild=self.models.probed() if rebuild and not dry_run else None,
+            rebuild=rebuild and not dry_run,
             now=now(),
             progress=progress or Silent(),
         )

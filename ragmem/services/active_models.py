@@ -128,10 +128,9 @@ class ActiveModels:
         if record is not None:
             self.records.write(ACTIVE, replace(record, recipe=recipe) if record.model == wanted else record)
 
-    def probed(self) -> ModelRecord:
-        """Return the record of the configured model after it has answered; raises BackendError."""
+    def probe(self) -> None:
+        """Raise BackendError where the configured model does not answer."""
         self.wanted.embedder.embed(["probe"], role="document")
-        return self.record_of_wanted()
 
     def record_of_wanted(self) -> ModelRecord:
         """Return the record of the configured model; raises BackendError where it cannot be had.

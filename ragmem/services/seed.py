@@ -7,7 +7,6 @@ from pathlib import Path
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import GONE, SeenFile
-from ragmem.catalog.model_record import ACTIVE, ModelRecord
 from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State, Tier, digest
 from ragmem.errors import BackendError, NotFoundError
@@ -34,7 +33,7 @@ def seed(
     sources: Sequence[str],
     dry_run: bool,
     explain: bool,
-    rebuild: ModelRecord | None,
+    rebuild: bool,
     now: datetime,
     progress: Progress,
 ) -> SeedReport:
@@ -44,7 +43,7 @@ def seed(
     only together with its memories. A file that cannot be read is named in the report and never ends the run.
     With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read,
     so that the report tells of unchanged ones too; with `rebuild` all vectors and the graph are made anew,
-    by the model that it names. Raises NotFoundError for an unknown source name.
+    by the wanted model, once no vector of another is left. Raises NotFoundError for an unknown source name.
     """
     specs = chosen_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
@@ -108,20 +107,18 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]
 
 
 def _resume(
-    catalog: Catalog, open_store: Callable[[], Store], *, rebuild: ModelRecord | None, progress: Progress
+    catalog: Catalog, open_store: Callable[[], Store], *, rebuild: bool, progress: Progress
 ) -> tuple[int, str]:
     """Finish what an earlier run left; with `rebuild`, take everything out of the store first.
 
     Return how many had been left, and why they are left again where no vectors can be had.
     """
     left = len(catalog.memories.ids(states=[State.PENDING]))
-    if rebuild is not None:
+    if rebuild:
         indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
         # All of them first: whatever run comes after one that is killed here puts them back, and where the
         # model has changed none is left with vectors of the former one.
-        with catalog.database.write():
-            catalog.memories.mark(indexed, State.PENDING)
-            catalog.models.write(ACTIVE, rebuild)
+        catalog.memories.mark(indexed, State.PENDING)
         # What a rebuild left in the store that was killed while it took out waits for one too.
         present = sorted(open_store().memory_ids().union(indexed))
         progress.begin("take out", len(present))
@@ -131,7 +128,7 @@ def _resume(
         open_store().sweep()
     pending = len(catalog.memories.ids(states=[State.PENDING]))
     if pending:
-        progress.begin("finish" if rebuild is None else "put back", pending)
+        progress.begin("put back" if rebuild else "finish", pending)
         store = open_store()
         try:
             index_pending(catalog, store, advance=progress.advance)

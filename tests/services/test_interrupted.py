@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.backends.fake import FakeEmbedder
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Draft, State
 from ragmem.memory import Ragmem
@@ -144,14 +143,18 @@ def test_an_end_between_two_transactions_leaves_a_sound_memory(root, monkeypatch
     assert places > 1
 
 
-def test_a_change_of_model_that_was_interrupted_is_ended_by_the_next_seed(root, monkeypatch):
-    monkeypatch.setattr(FakeEmbedder, "model_id", "another model")
+def test_a_change_of_model_that_was_interrupted_is_ended_by_the_next_rebuild(root, monkeypatch):
+    monkeypatch.setitem(FAKE, "RAGMEM_MODELS_MODEL", "next")
     places = 0
     for count in interruptions(root, rebuild, monkeypatch):
         places += 1
         with opened(root) as memory:
             if count:
                 memory.seed()
+                assert violations(memory.catalog, memory.store, deep=True) == []
+                memory.seed(rebuild=True)
+                assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
+                assert {model for model, _ in memory.store.vector_models()} == {"fake-hash-next"}
                 assert violations(memory.catalog, memory.store, deep=True) == []
     assert places > 1
 

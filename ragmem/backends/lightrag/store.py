@@ -266,10 +266,11 @@ class LightRAGStore:
         if lacking:
             return found
         with self._database.read() as connection:
-            found += invariants.violations(connection, self._model_that_answers())
+            model = self._model_that_answers()
+            found += invariants.violations(connection, model)
             if deep:
                 found += invariants.evidence_violations(connection)
-                found += invariants.vector_violations(connection, self._models.embedder)
+                found += invariants.vector_violations(connection, self._models.embedder) if model else []
         return found + [f"vector files of {name}: {problem}" for name, problem in self._index.check()]
 
     def _model_that_answers(self) -> str:

@@ -83,6 +83,8 @@ def test_a_cold_query_on_the_default_backends_loads_no_framework(ragmem):
     assert "numpy" in loaded
     # onnxruntime may be the engine of the embedder, where it is installed and the faster one.
     assert not loaded.intersection(set(HEAVY) - {"onnxruntime"})
+    # Finding entities takes as long to import as finding the answer.
+    assert not {name for name in loaded if name.startswith("ragmem.domain.extraction")}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

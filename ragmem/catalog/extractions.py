@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import orjson
 
@@ -11,8 +11,10 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.rows import to_stamp
-from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.model import Entity, Relation, State, digest
+
+if TYPE_CHECKING:
+    from ragmem.domain.extraction_answer import Answer
 
 By = Literal["rules", "llm", "both"]
 
@@ -81,7 +83,9 @@ class Extractions:
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else ""
 
-    def keep(self, model: str, answers: Mapping[str, Answer], *, again: Iterable[str], now: datetime) -> None:
+    def keep(
+        self, model: str, answers: "Mapping[str, Answer]", *, again: Iterable[str], now: datetime
+    ) -> None:
         """Write the answers of a model by the keys of their texts; the memories of `again` wait to be put.
 
         Both in one transaction, so that a killed run asks nothing twice and forgets no memory.
@@ -103,7 +107,7 @@ class Extractions:
         with self._database.write() as connection:
             _let_wait(connection, memory_ids)
 
-    def answers(self, model: str, keys: Iterable[str]) -> dict[str, Answer]:
+    def answers(self, model: str, keys: Iterable[str]) -> "dict[str, Answer]":
         """Return the answers of a model to those texts that it was asked about."""
         found: dict[str, Answer] = {}
         with self._database.read() as connection:
@@ -177,7 +181,7 @@ def _read_choice(value: str) -> Choice:
     return Choice(by, str(read.get("model", ""))) if by in get_args(By) else RULES
 
 
-def _dump(answer: Answer) -> str:
+def _dump(answer: "Answer") -> str:
     document: dict[str, Any] = {"invented": answer.invented} if answer.invented else {}
     if answer.problem:
         document |= {"problem": answer.problem, "excerpt": answer.excerpt}
@@ -189,7 +193,10 @@ def _dump(answer: Answer) -> str:
     return orjson.dumps(document).decode()
 
 
-def _load(data: str) -> Answer:
+def _load(data: str) -> "Answer":
+    # Every command opens the catalog, and few read answers.
+    from ragmem.domain.extraction_answer import Answer  # noqa: PLC0415 - tens of milliseconds
+
     read = orjson.loads(data)
     return Answer(
         tuple(Entity(*row) for row in read.get("entities", ())),

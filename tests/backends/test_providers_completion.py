@@ -173,6 +173,14 @@ def test_json_that_was_cut_is_an_error_and_text_is_not(chat):
     assert model.complete("Redis", max_tokens=50) == "Redis is a"
 
 
+@openai
+def test_an_answer_with_half_a_surrogate_pair_can_be_stored(chat):
+    reply = b'{"choices":[{"message":{"content":"a \\ud83d b"},"finish_reason":"stop"}]}'
+    chat.server.script.append(Reply(body=reply))
+
+    assert chat().complete("Name a colour.").encode() == b"a ? b"
+
+
 @all_of_them
 def test_an_empty_answer_is_an_error(chat):
     model = chat()

@@ -1,5 +1,6 @@
 """How texts become requests to a provider: batches, threads, cuts, repeated texts, and the model's id."""
 
+import json
 import threading
 import time
 
@@ -448,6 +449,17 @@ def test_tokens_that_nobody_counted_are_estimated(server, embedder):
     assert 100 <= meter.calls[0].tokens_in <= 200
 
 
+@pytest.mark.parametrize("count", ["12", -5, 1.5, 1e30, 10**30, True, [1], {"a": 1}, None])
+def test_a_count_of_tokens_that_is_none_is_estimated(server, embedder, count):
+    answer = {"data": [{"embedding": [1.0, 2.0], "index": 0}], "usage": {"prompt_tokens": count}}
+    server.script.append(Reply(body=json.dumps(answer).encode()))
+    meter = RecordingMeter()
+
+    embedder(meter=meter).embed(["word " * 100], role="document")
+
+    assert 100 <= meter.calls[0].tokens_in <= 200
+
+
 def test_a_cap_that_is_reached_stops_before_the_request(server, embedder):
     with pytest.raises(BackendError, match="daily cap"):
         embedder(meter=RecordingMeter(refuses=True)).embed(["a text"], role="document")
@@ -496,7 +508,19 @@ def test_what_the_configuration_lacks_is_said_without_a_request(backend, options
 
 @pytest.mark.parametrize(
     "options",
-    [{"window": "many"}, {"batch": -1}, {"body": "x"}, {"purpose": "fun"}, {"timeout_s": "5"}, {"url": 7}],
+    [
+        {"window": "many"},
+        {"batch": -1},
+        {"dimensions": 10**30},
+        {"body": "x"},
+        {"body": {"x": 10**30}},
+        {"purpose": "fun"},
+        {"timeout_s": "5"},
+        {"timeout_s": 1e300},
+        {"timeout_s": float("nan")},
+        {"url": 7},
+        {"model": "a\udcff"},
+    ],
 )
 def test_an_option_of_another_type_is_an_error_of_the_configuration(options):
     with pytest.raises(ConfigError):

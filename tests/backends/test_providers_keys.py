@@ -77,6 +77,7 @@ def test_a_command_that_prints_the_key_runs_once_in_a_process(ask, server, tmp_p
         (command("import sys; sys.stdout.buffer.write(b'\\xff')"), "it did not print text"),
         ("no-such-command-anywhere", "it cannot be run"),
         ("'unclosed", "it cannot be run"),
+        (" ", "it cannot be run"),
     ],
 )
 def test_a_command_that_fails_is_told_without_its_output(ask, server, line, problem):

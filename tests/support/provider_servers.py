@@ -26,6 +26,7 @@ class Server:
         self.most_at_once = 0
         self.slow_s = 0.0
         self.trickle_s = 0.0
+        self.trickles_head = False
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -85,6 +86,11 @@ class Server:
         time.sleep(reply.delay_s)
         content = reply.content()
         try:
+            if self.trickles_head:
+                handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                self._trickle(handler, b"x" * 40)
+                handler.close_connection = True
+                return
             handler.send_response(reply.status)
             kind = "text/html" if content.startswith(b"<") else "application/json"
             for name, value in {"Content-Type": kind, **reply.headers}.items():
@@ -97,14 +103,17 @@ class Server:
                 handler.close_connection = True
                 return
             if self.trickle_s:
-                for place in range(len(content)):
-                    handler.wfile.write(content[place : place + 1])
-                    handler.wfile.flush()
-                    time.sleep(self.trickle_s)
+                self._trickle(handler, content)
                 return
             handler.wfile.write(content)
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True  # the client gave up, as it should
+
+    def _trickle(self, handler, content):
+        for place in range(len(content)):
+            handler.wfile.write(content[place : place + 1])
+            handler.wfile.flush()
+            time.sleep(self.trickle_s)
 
     def close(self):
         """Stop answering; closing twice is fine."""

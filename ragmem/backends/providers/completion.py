@@ -70,7 +70,7 @@ class ProviderLanguageModel:
                 f'"{ask.model}" of {self._provider.name} refuses to answer ({completion.refusal})',
                 hint=f"ask in other words, or use another model in {self._settings.place}",
             )
-        text = _THOUGHT.sub("", completion.text)
+        text = _THOUGHT.sub("", _valid(completion.text))
         if json_schema is not None:
             text = without_fence(text)
         if completion.cut and (json_schema is not None or not text):
@@ -96,5 +96,5 @@ def without_fence(text: str) -> str:
 
 
 def _valid(text: str) -> str:
-    """Return the text without halves of surrogate pairs, which no JSON can carry."""
+    """Return the text without halves of surrogate pairs, which no request and no database can carry."""
     return text.encode("utf-8", "replace").decode()

@@ -1,10 +1,8 @@
 """One HTTP request and its answer: no repetition, no redirect that would carry the key to another server."""
 
-import contextlib
 import ipaddress
 import json
 import threading
-from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -12,8 +10,10 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 
 from ragmem.backends.providers.failures import Failures
+from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock, Patience
 from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.threads import within
 from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ MOST_REDIRECTS = 3
 class Connection:
     """The HTTP client of one provider, opened on first use; safe to use from several threads."""
 
-    def __init__(self, provider: Provider, failures: Failures, *, clock: Clock, root: str, most: int) -> None:
+    def __init__(
+        self, provider: Provider, failures: Failures, *, key: Key, clock: Clock, root: str, most: int
+    ) -> None:
         self._provider = provider
+        self._key = key
         self._failures = failures
         self._clock = clock
         self._root = root
@@ -35,22 +38,26 @@ class Connection:
         self._opening = threading.Lock()
         self._client: httpx.Client | None = None
 
-    def send(self, method: str, url: str, content: bytes | None, *, key: str, patience: Patience) -> Any:
-        """Send one request and return the JSON of its answer; every failure is a ProviderError."""
+    def send(self, method: str, url: str, content: bytes | None, *, patience: Patience) -> Any:
+        """Send one request and return the JSON of its answer.
+
+        Every failure is a ProviderError, but for that of a key or a client that cannot be had (BackendError).
+        """
         seconds = patience.timeout_s
         if patience.until is not None:
             seconds = min(seconds, patience.until - self._clock.now())
         if seconds <= 0:
             raise self._failures.slow(patience.timeout_s, query=patience.hurried)
         until = self._clock.now() + seconds
-        with self._mapped(patience):
-            for _ in range(MOST_REDIRECTS + 1):
-                response, body = self._receive(method, url, content, key=key, seconds=seconds, until=until)
-                if not response.is_redirect:
-                    break
-                url = self._redirected(url, response)
-            else:
-                raise self._failures.redirected(url)
+        try:
+            got = within(lambda: self._got(method, url, content, seconds=seconds, until=until), seconds)
+        except TimeoutError:
+            got = None
+        if got is None:
+            raise self._failures.slow(patience.timeout_s, query=patience.hurried)
+        if isinstance(got, BackendError):
+            raise got
+        response, body = got
         if not response.is_success:
             raise self._failures.refused(response.status_code, response.headers, body)
         try:
@@ -69,27 +76,45 @@ class Connection:
                 self._client.close()
             self._client = None
 
-    @contextlib.contextmanager
-    def _mapped(self, patience: Patience) -> Iterator[None]:
-        """Turn what httpx raises into a ProviderError; never with its cause, whose request has the key."""
+    def _got(
+        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float
+    ) -> "tuple[httpx.Response, bytes] | BackendError | None":
+        """Return an answer, what was wrong, or None where it took too long.
+
+        Nothing of what httpx raises goes further, also not as a context: its frames know the key.
+        """
         import httpx
 
         try:
-            yield
+            return self._followed(method, url, content, seconds=seconds, until=until)
         except httpx.TimeoutException:
-            raise self._failures.slow(patience.timeout_s, query=patience.hurried) from None
-        except (httpx.ConnectError, httpx.ProxyError, httpx.InvalidURL) as error:
-            raise self._failures.unreachable(str(error)) from None
+            return None
+        # A name that cannot be written for a resolver is a UnicodeError.
+        except (httpx.ConnectError, httpx.ProxyError, httpx.InvalidURL, UnicodeError) as error:
+            return self._failures.unreachable(str(error))
         except httpx.DecodingError:
-            raise self._failures.not_json(self._root, b"") from None
+            return self._failures.not_json(self._root, b"")
         except httpx.HTTPError as error:
-            raise self._failures.broken(str(error)) from None
+            return self._failures.broken(str(error))
+        except BackendError as error:
+            return error.with_traceback(None)
+
+    def _followed(
+        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float
+    ) -> tuple["httpx.Response", bytes]:
+        for _ in range(MOST_REDIRECTS + 1):
+            response, body = self._receive(method, url, content, seconds=seconds, until=until)
+            if not response.is_redirect:
+                return response, body
+            url = self._redirected(url, response)
+        raise self._failures.redirected(url)
 
     def _receive(
-        self, method: str, url: str, content: bytes | None, *, key: str, seconds: float, until: float
+        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float
     ) -> tuple["httpx.Response", bytes]:
         import httpx
 
+        key = self._key.read()
         headers = {"Content-Type": "application/json", "Accept": "application/json", **self._provider.headers}
         if key:
             named = self._provider.key_header
@@ -113,9 +138,14 @@ class Connection:
 
     def _redirected(self, url: str, response: "httpx.Response") -> str:
         """Return where a request goes instead: at the same server only, because it carries the key."""
-        target = urljoin(url, str(response.headers.get("location", "")))
-        # Other statuses than these turn a POST into a GET.
-        if response.status_code not in {307, 308} or _origin(target) != _origin(url):
+        target = str(response.headers.get("location", ""))
+        try:
+            target = urljoin(url, target)
+            # Other statuses than these turn a POST into a GET.
+            same = response.status_code in {307, 308} and _origin(target) == _origin(url)
+        except ValueError:
+            same = False
+        if not same:
             raise self._failures.redirected(target)
         return target
 

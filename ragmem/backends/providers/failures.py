@@ -220,7 +220,7 @@ def _asked_wait(headers: Mapping[str, str], told: str) -> float | None:
             return seconds
         try:
             return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     delay = _DELAY.search(told)
     return _number(delay.group(1)) if delay else None

@@ -111,7 +111,7 @@ def _run(command: str) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"it ran for more than {COMMAND_TIMEOUT_S:.0f} s"
-    except (OSError, ValueError):
+    except (OSError, ValueError, IndexError):
         return "it cannot be run"
     if finished.returncode:
         return f"it ended with {finished.returncode}"

@@ -5,10 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
+import orjson
+
 from ragmem.errors import ConfigError
 from ragmem.ports import Meter, Purpose
 
 Section = Literal["models", "language_model"]
+
+MOST = 1_000_000
+"""No number of these is larger; as seconds they are eleven days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +60,13 @@ def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
     given: dict[str, Any] = {"section": section}
     for name in sorted(_NUMBERS & options.keys()):
         value = options[name] or 0
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise _wrong(section, name, value, "a number from 0 up")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+            raise _wrong(section, name, value, f"a number from 0 to {MOST}")
         given[name] = value
     for name in sorted(_SECONDS & options.keys()):
         value = options[name]
-        if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-            raise _wrong(section, name, value, "a number of seconds")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MOST:
+            raise _wrong(section, name, value, f"a number of seconds, at most {MOST}")
         given[name] = float(value)
     for name in sorted(_TEXTS & options.keys()):
         given[name] = _text(section, name, options[name])
@@ -74,6 +79,10 @@ def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
     body = options.get("body") or {}
     if not isinstance(body, Mapping):
         raise _wrong(section, "body", body, "a table")
+    try:
+        orjson.dumps(body)
+    except TypeError as error:
+        raise _wrong(section, "body", body, f"a table that JSON can say ({error})") from None
     given.update(purpose=purpose, body=body, meter=cast("Meter | None", options.get("meter")))
     return Settings(**given)
 
@@ -83,8 +92,12 @@ def url_problem(url: str) -> str:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
+        # What a resolver cannot be asked for: a name with an empty or too long part.
+        (host or "").encode("idna")
     except ValueError:
-        return f'"{url}" is not an address'
+        return f'"{shown(url)}" is not an address'
+    if not url.isprintable() or " " in url:
+        return f"{shown(url)!a} is not an address: no address has such characters"
     if parts.scheme not in {"http", "https"} or not host:
         return f'"{shown(url)}" is not an address: it begins with http:// or https://'
     if parts.username or parts.password:
@@ -108,6 +121,10 @@ def _text(section: Section, name: str, value: object) -> str:
         return ""
     if not isinstance(value, str):
         raise _wrong(section, name, value, "text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _wrong(section, name, ascii(value)[1:-1], "text in UTF-8") from None
     return value
 
 

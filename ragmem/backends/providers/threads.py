@@ -46,3 +46,28 @@ def side_by_side(
     finally:
         stop.set()
     return [results[place] for place in range(len(parts))]
+
+
+def within(work: Callable[[], Result], seconds: float) -> Result:
+    """Return the result; raises what the work raises, and TimeoutError where it takes longer.
+
+    No socket's time-out bounds a whole request: looking up a name, several addresses one after the other, a
+    header that comes byte by byte. What takes longer is left to its thread.
+    """
+    done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            done.put((work(), None))
+        except BaseException as error:  # noqa: BLE001 (raised again where the result is taken)
+            done.put((None, error))
+
+    threading.Thread(target=run, name="ragmem-provider", daemon=True).start()
+    try:
+        result, error = done.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    returned: Result = result
+    return returned

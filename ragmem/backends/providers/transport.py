@@ -22,6 +22,9 @@ from ragmem.ports import Call, Purpose
 LOOK_S = 3.0
 """How long a request that only explains a failure may take."""
 
+MOST_TOKENS = 10**9
+"""No request has more; what a server counts beyond is not believed."""
+
 Tokens = tuple[int, int]
 
 
@@ -44,7 +47,6 @@ class Transport:
     def __init__(self, provider: Provider, settings: Settings, *, key: Key, clock: Clock) -> None:
         self._provider = provider
         self._settings = settings
-        self._key = key
         self._clock = clock
         self._root = provider.root(settings.url or provider.url)
         self._failures = Failures(provider.name, settings, key, url=self._root, start=provider.start)
@@ -53,6 +55,7 @@ class Transport:
         self._connection = Connection(
             provider,
             self._failures,
+            key=key,
             clock=clock,
             root=self._root,
             # Questions come on top of background work.
@@ -107,16 +110,13 @@ class Transport:
         meter = self._settings.meter
         if meter is not None:
             meter.admit(account.purpose)
-        key = self._key.read()
         with ExitStack() as place:
             if not patience.hurried:
                 place.enter_context(self._places)
             started = self._clock.now()
             error, answer, counted = "", None, None
             try:
-                answer = self._connection.send(
-                    "POST", f"{self._root}{path}", content, key=key, patience=patience
-                )
+                answer = self._connection.send("POST", f"{self._root}{path}", content, patience=patience)
                 counted = _counted(answer, account)
             except ProviderError as failure:
                 error = failure.word
@@ -149,7 +149,7 @@ class Transport:
                 return None
             try:
                 look = Patience(LOOK_S, until, 0)
-                return self._connection.send("GET", url, None, key=self._key.read(), patience=look)
+                return self._connection.send("GET", url, None, patience=look)
             except BackendError:
                 return None
 
@@ -158,6 +158,9 @@ class Transport:
 
 def _counted(answer: Any, account: Account) -> Tokens | None:
     try:
-        return account.tokens(answer)
+        told = account.tokens(answer)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return None
+    # JSON may have anything in their place, and a cap is reckoned with them.
+    sound = told is not None and all(type(one) is int and 0 <= one <= MOST_TOKENS for one in told)
+    return told if sound else None

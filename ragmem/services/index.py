@@ -6,7 +6,7 @@ from itertools import islice
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents
+from ragmem.catalog.contents import PAGE, Contents
 from ragmem.catalog.extractions import RULES, By
 from ragmem.domain.extraction import extract
 from ragmem.domain.extraction_answer import Answer
@@ -64,10 +64,12 @@ def index(
 ) -> None:
     """Put records into the store and mark their memories indexed, all or nothing.
 
-    What another process changed since the records were made is seen to: a memory that has left the catalog is
-    not put, and one of which the catalog says more by now goes on waiting.
+    What another process changed since the records were made is seen to: a memory that has left the catalog,
+    faded or changed is not put, for whoever changed it did so, or will; and one of which a language model
+    told more by now goes on waiting.
     """
-    wanted = list(records)
+    # Of one that was handed in twice the last counts, as in the catalog.
+    wanted = list({record.memory.id: record for record in records}.values())
 
     def done() -> None:
         catalog.memories.mark(_current(catalog, wanted), State.INDEXED)
@@ -77,14 +79,14 @@ def index(
     while True:
         try:
             store.put(wanted, finish=done)
-        except _GoneError as error:
+        except _OutdatedError as error:
             wanted = [record for record in wanted if record.memory.id not in error.ids]
         else:
             return
 
 
-class _GoneError(Exception):
-    """Memories left the catalog while their records were made; ends the transaction."""
+class _OutdatedError(Exception):
+    """Memories left the catalog or changed while their records were made; ends the transaction."""
 
     def __init__(self, ids: set[str]) -> None:
         super().__init__()
@@ -92,18 +94,38 @@ class _GoneError(Exception):
 
 
 def _current(catalog: Catalog, records: Sequence[Record]) -> set[str]:
-    """Return the memories whose records say what the catalog says now; raises _GoneError."""
-    known = catalog.memories.known(record.memory.id for record in records)
-    gone = {record.memory.id for record in records} - known.keys()
-    if gone:
-        raise _GoneError(gone)
-    current = [
-        record for record in records if known[record.memory.id].content_hash == record.memory.content_hash
-    ]
+    """Return the memories whose records say what the catalog says now; raises _OutdatedError."""
+    ids = [record.memory.id for record in records]
+    contents = Contents(catalog.database)
+    now = {item[0].id: item for page in batches(ids, PAGE) for item in contents.of(page)}
+    outdated = {record.memory.id for record in records if not _has_text_of(record, now.get(record.memory.id))}
+    current = set(ids) - outdated
     if catalog.extractions.choice() != RULES:
-        made = records_of(catalog, [(record.memory, record.chunks) for record in current])
-        current = [one for one, now in zip(current, made, strict=True) if one.extractions == now.extractions]
-    return {record.memory.id for record in current}
+        made = {one.memory.id: one for one in records_of(catalog, [now[each] for each in current])}
+        told_more = {
+            record.memory.id
+            for record in records
+            if record.memory.id in current and record.extractions != made[record.memory.id].extractions
+        }
+        current -= told_more
+        # What another process has put meanwhile says more than this.
+        outdated |= {each for each in told_more if now[each][0].state is State.INDEXED}
+    if outdated:
+        raise _OutdatedError(outdated)
+    return current
+
+
+def _has_text_of(record: Record, item: Item | None) -> bool:
+    """Tell whether a record has the text and chunks of the memory in the catalog, and that is for a store."""
+    if item is None:
+        return False
+    memory, chunks = item
+    return (
+        memory.state is not State.BUFFERED
+        and memory.scope.project == record.memory.scope.project
+        and memory.indexed_text == record.memory.indexed_text
+        and tuple(chunks) == tuple(record.chunks)
+    )
 
 
 def put_again(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.backends.fake import FakeEmbedder, FakeLanguageModel, FakeModels
-from ragmem.domain.model import State
+from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
 from ragmem.services import completions, extraction
@@ -469,6 +469,38 @@ def test_a_memory_that_leaves_while_its_record_is_made_is_not_put(home, store):
     assert len(refused) == 1
     assert memory.store.memory_ids() == memory.catalog.memories.ids()
     assert len(memory.store.memory_ids()) == len(NAMES) - 1
+    assert sound(memory)
+
+
+@pytest.mark.parametrize("store", ["fake", "lightrag"])
+@pytest.mark.parametrize(
+    ("text", "title", "state"),
+    [
+        (NOTE.format("Pierhead"), "one", State.INDEXED),
+        (NOTE.format(NAMES[0]), "another title", State.INDEXED),
+        ("ok thanks", "one", State.BUFFERED),
+    ],
+    ids=["changes", "is renamed", "fades"],
+)
+def test_what_another_process_handed_in_meanwhile_is_not_overwritten(home, store, text, title, state):
+    memory = home.memory("rules", RAGMEM_STORE_BACKEND=store)
+    other = home.memory("rules", RAGMEM_STORE_BACKEND=store)
+    put, happened = memory.store.put, []
+
+    def late(records, **options):
+        if not happened:
+            happened.append(True)
+            other.ingest([Draft("handed", "/one", text, title)])
+        put(records, **options)
+
+    memory.store.put = late
+    memory.ingest([Draft("handed", "/one", NOTE.format(NAMES[0]), "one")])
+    (left,) = memory.catalog.memories.each()
+    assert (left.text.strip(), left.title, left.state) == (text.strip(), title, state)
+    assert memory.store.memory_ids() == ({left.id} if state is State.INDEXED else set())
+    hits = memory.store.search(NOTE.format(NAMES[0]), limit=9)
+    assert {hit.chunk_id for hit in hits} <= {chunk.id for chunk in memory.catalog.memories.chunks(left)}
+    assert (NAMES[0] in names(memory)) == (NAMES[0] in text)
     assert sound(memory)
 
 

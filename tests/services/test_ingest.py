@@ -22,6 +22,13 @@ def test_the_same_text_again_is_unchanged(memory):
     assert again.change == "unchanged"
 
 
+def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
+    memory.ingest([Draft("ingest", "/n", TEXT, "n"), Draft("ingest", "/n", f"{TEXT} Since March.", "n")])
+    (stored,) = memory.catalog.memories.each()
+    assert (stored.state, stored.text) == (State.INDEXED, f"{TEXT} Since March.")
+    assert memory.store.memory_ids() == {stored.id}
+
+
 def test_without_a_model_the_text_is_kept_and_found_and_finished_later(open_memory: Callable[..., Ragmem]):
     broken = open_memory(RAGMEM_MODELS_BACKEND="nowhere")
     (stored,) = broken.ingest([Draft("ingest", "/n", TEXT, "n")])

@@ -42,7 +42,13 @@ class ModelRecords:
                 if not self._there:
                     return None
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return ModelRecord(**orjson.loads(row[0])) if row else None
+        return _record_in(row[0]) if row else None
+
+    def replace(self, key: str, before: ModelRecord | None, record: ModelRecord) -> None:
+        """Replace a record, unless another process did so since `before` was read."""
+        with self._database.write():
+            if self.read(key) == before:
+                self.write(key, record)
 
     def write(self, key: str, record: ModelRecord | None) -> None:
         """Replace a record, or remove it, within the caller's transaction if there is one."""
@@ -57,3 +63,14 @@ class ModelRecords:
                 connection.execute(
                     "INSERT INTO meta (key, value) VALUES (?, ?)", (key, orjson.dumps(content).decode())
                 )
+
+
+def _record_in(text: str) -> ModelRecord | None:
+    """Return a record; None for what no release has written: the vectors tell whose they are."""
+    try:
+        content = orjson.loads(text)
+        return ModelRecord(
+            str(content["model"]), int(content.get("dimensions", 0)), dict(content.get("recipe", {}))
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None

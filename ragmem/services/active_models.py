@@ -119,14 +119,15 @@ class ActiveModels:
     def _remember(self) -> None:
         recipe = recipe_of(self._wish)
         wanted = self.wanted_id()
-        record = self.records.read(ACTIVE)
+        record = before = self.records.read(ACTIVE)
         if record is None or (record.model != wanted and not self._has_vectors_of(record.model)):
             # Nothing was written down, or all that it spoke of was taken out.
             record = self._of_most()
         elif record.model != wanted or record.recipe == recipe:
             return
         if record is not None:
-            self.records.write(ACTIVE, replace(record, recipe=recipe) if record.model == wanted else record)
+            known = replace(record, recipe=recipe) if record.model == wanted else record
+            self.records.replace(ACTIVE, before, known)
 
     def probe(self) -> None:
         """Raise BackendError where the configured model does not answer."""
@@ -192,9 +193,7 @@ def recipe_of(settings: ModelSettings) -> dict[str, Any]:
         if value != plain[name] and name not in _NEVER_KEPT
     }
     if "options" in recipe:
-        recipe["options"] = {
-            name: value for name, value in recipe["options"].items() if not _SECRET.search(name)
-        }
+        recipe["options"] = _harmless(recipe["options"])
     # The backend says which recipe this is: an empty one means that nobody knows.
     return {"backend": settings.backend, **recipe}
 
@@ -202,4 +201,16 @@ def recipe_of(settings: ModelSettings) -> dict[str, Any]:
 def settings_of(recipe: Mapping[str, Any]) -> ModelSettings:
     """Return a recipe as settings; what this release does not know of it is left out."""
     known = {field.name for field in fields(ModelSettings)} - _NEVER_KEPT
-    return ModelSettings(**{name: value for name, value in recipe.items() if name in known})
+    given = {name: value for name, value in recipe.items() if name in known}
+    # Options win over the other settings, so that a stranger's could bring a command as well.
+    options = given.pop("options", {})
+    return ModelSettings(**given, options=_harmless(options) if isinstance(options, Mapping) else {})
+
+
+def _harmless(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those whose names sound like secrets, however deep; `key_command` does."""
+    return {
+        name: _harmless(value) if isinstance(value, Mapping) else value
+        for name, value in options.items()
+        if not _SECRET.search(name)
+    }

@@ -12,12 +12,13 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
+from ragmem.catalog.model_record import ACTIVE
 from ragmem.catalog.queue import turn
 from ragmem.catalog.sqlite import DATABASE_NAME, LOCK_NAME
 from ragmem.catalog.sqlite_errors import translate
@@ -38,6 +39,9 @@ KEPT = 3
 
 DERIVED = ("vectors",)
 """Folders of the data that are made anew from the database."""
+
+_ADDRESSED = frozenset({"url", "key_variable", "options"})
+"""What of a model's recipe says whom to ask, and with whose key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def put_in_place(
     StorageError where the home cannot be written; nothing has changed then.
     """
     fresh = source.database
-    _note(fresh.parent, label, now)
+    _note(fresh.parent, label, now, trusted=source.config is not None)
     try:
         with turn(places.data / LOCK_NAME, timeout=busy_timeout):
             replaced = _keep_aside(
@@ -132,10 +136,14 @@ def put_in_place(
     return Restored(source.counts, source.schemas, replaced)
 
 
-def _note(folder: Path, label: str, now: datetime) -> None:
+def _note(folder: Path, label: str, now: datetime, *, trusted: bool) -> None:
     """Write the restore into the log of what will be restored, and leave the file whole and durable."""
     catalog = Catalog.at(folder)
     catalog.prepare()
+    if not trusted and (active := catalog.models.read(ACTIVE)) is not None:
+        # It may be a stranger's: no question, and no key of this machine, goes where it says.
+        recipe = {name: value for name, value in active.recipe.items() if name not in _ADDRESSED}
+        catalog.models.write(ACTIVE, replace(active, recipe=recipe))
     catalog.log.write("restore", {"from": label}, now=now)
     catalog.close()
     with closing(sqlite3.connect(folder / DATABASE_NAME)) as connection:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from ragmem.backends.lightrag import sidecar
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
+from ragmem.catalog.model_record import ACTIVE, ModelRecord
 from ragmem.catalog.schema import CATALOG
 from ragmem.config.places import Places
 from ragmem.domain.model import Memory, State, content_hash, memory_id
@@ -267,6 +268,21 @@ def test_what_stands_in_the_log_alone_is_kept_aside(home, tmp_path):
     with closing(other.catalog):
         other.restore(done.replaced)
         assert other.uris() == {"a.md", "b.md", "in the log.md"}
+
+
+def test_a_bare_database_brings_no_address_and_no_variable_to_send_there(home, other):
+    home.add("a")
+    recipe = {"backend": "openai", "model": "m", "url": "http://stranger", "key_variable": "AWS_SECRET"}
+    told = ModelRecord("openai/m", 8, {**recipe, "options": {"url": "http://stranger"}})
+    home.catalog.models.write(ACTIVE, told)
+    home.catalog.close()
+    other.restore(home.database)
+    assert other.catalog.models.read(ACTIVE) == ModelRecord(
+        "openai/m", 8, {"backend": "openai", "model": "m"}
+    )
+    # An archive brings its configuration as well, and is as trusted as that.
+    other.restore(home.back_up())
+    assert other.catalog.models.read(ACTIVE) == told
 
 
 def test_a_bare_database_is_restored_and_leaves_the_configuration(home, other, tmp_path):

@@ -1,18 +1,21 @@
 """Another embedding model: the old vectors answer until the new ones are complete, whatever happens."""
 
+import fcntl
 import gzip
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from ragmem.backends.lightrag import second_model
-from ragmem.catalog.model_record import ACTIVE, NEXT
+from ragmem.catalog.model_record import ACTIVE, NEXT, ModelRecord
 from ragmem.domain.model import Draft, State
 from ragmem.errors import StoreBusyError, UsageError
+from ragmem.services.active_models import settings_of
 from ragmem.services.progress import Silent
 from ragmem.services.reembed import LOCK_NAME, at_work
 
@@ -209,7 +212,7 @@ def test_no_secret_and_no_command_is_written_down(open_memory, tmp_path):
     config.parent.mkdir(parents=True)
     config.write_text(
         '[models]\nmodel = "next"\nkey_variable = "THE_KEY"\nkey_command = "pass show key"\n'
-        '[models.options]\napi_key = "s3cret"\nregion = "north"\n'
+        '[models.options]\napi_key = "s3cret"\nregion = "north"\nbody = { user = "me", api_key = "s3cret" }\n'
     )
     memory = open_memory(**STORE)
     memory.ingest(drafts(1))
@@ -218,8 +221,41 @@ def test_no_secret_and_no_command_is_written_down(open_memory, tmp_path):
         "backend": "fake",
         "model": "next",
         "key_variable": "THE_KEY",
-        "options": {"region": "north"},
+        "options": {"region": "north", "body": {"user": "me"}},
     }
+
+
+def test_no_command_of_a_strangers_database_is_run(filled, open_memory, tmp_path):
+    run = tmp_path / "run"
+    options = {"key_command": f"touch {run}", "body": {"user": "me"}}
+    recipe = {"backend": "openai", "model": "m", "url": "http://127.0.0.1:9/v1", "options": options}
+    filled.catalog.models.write(ACTIVE, ModelRecord(OLD_ID, 384, recipe))
+    answer = open_memory(**STORE, **OTHER).query("worker7")
+    assert (answer.rung, run.exists()) == ("text", False)
+    assert settings_of(recipe).options == {"body": {"user": "me"}}
+
+
+@pytest.mark.parametrize("junk", ["[]", "{", '{"model": "x", "recipe": 5}', '{"dimensions": 3}'])
+def test_a_record_that_no_release_wrote_counts_as_none(junk, filled, open_memory):
+    with filled.catalog.database.write() as connection:
+        connection.execute("UPDATE meta SET value = ? WHERE key = ?", (junk, ACTIVE))
+    memory = open_memory(**STORE)
+    assert titles(memory, "worker7") == ("text and vectors", ["Worker 7"])
+    memory.ingest(drafts(1, first=30))
+    assert memory.catalog.models.read(ACTIVE).model == OLD_ID
+
+
+def test_writing_down_how_a_model_is_opened_undoes_no_change_of_another_process(filled, open_memory):
+    slow = open_memory(**STORE, RAGMEM_MODELS_TIMEOUT_S="9")  # opens the same model by another recipe
+    replace = slow.catalog.models.replace
+
+    def after_a_change(*arguments):
+        assert open_memory(**STORE, **OTHER).reembed().finished
+        replace(*arguments)
+
+    slow.models.records.replace = after_a_change
+    slow.models.remember()
+    assert slow.catalog.models.read(ACTIVE).model == NEW_ID
 
 
 def test_a_store_for_one_model_says_what_works_there(open_memory):
@@ -255,6 +291,14 @@ def test_a_home_of_an_earlier_release_changes_its_model(name, open_memory, tmp_p
     memory.ingest(drafts(1, first=1))
     assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
     assert memory.store.check(deep=True) == []
+
+
+def test_who_only_looks_whether_somebody_works_stops_nobody(filled, open_memory):
+    memory = open_memory(**STORE, **OTHER)
+    with (memory.catalog.database.home / LOCK_NAME).open("w") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        threading.Timer(0.01, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
+        assert memory.reembed().finished
 
 
 def test_the_file_that_says_who_is_at_it_is_nobodys_lock_afterwards(filled, open_memory):

@@ -61,16 +61,99 @@ def test_a_question_comes_between_the_batches_of_a_long_seeding(open_tiny, monke
             answered.set()
 
 
-def test_a_process_does_not_wait_for_a_model_to_become_idle(tiny_models):
-    code = (
-        "from ragmem.backends.mlx import open_models\n"
-        f"models = open_models({{'model': {str(tiny_models.embedding)!r}, 'idle_s': 3600}})\n"
-        "models.embedder.embed(['x'], role='query')"
-    )
+def test_a_process_ends_in_order_while_a_model_is_not_idle_and_another_thread_computes(tiny_models):
+    code = """
+import os, sys, threading, time
+from ragmem.backends.mlx import device, open_models
+from ragmem.errors import BackendError
+
+models = open_models({"model": sys.argv[1], "idle_s": 1e12})
+models.embedder.embed(["x"], role="query")
+child = os.fork()
+if child == 0:
+    try:
+        models.embedder.embed(["x"], role="query")
+    except BackendError as error:
+        os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+began = threading.Event()
+
+def compute():
+    import mlx.core as mx
+    began.set()
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        mx.eval(mx.ones((9, 9)) @ mx.ones((9, 9)))
+    print("computed")
+
+threading.Thread(target=device.run, args=(compute,), daemon=True).start()
+began.wait()
+"""
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-W", "ignore", "-c", code, str(tiny_models.embedding)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
-    assert result.stderr == ""
+    assert (result.returncode, result.stdout, result.stderr) == (0, "7\ncomputed\n", "")
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limits"),
+    [
+        ("0::/\n", {"memory.max": "4000\n"}, [4000]),
+        ("0::/user/app\n", {"user/memory.max": "300", "user/app/memory.max": "max"}, [300]),
+        ("7:cpu:/x\n4:memory:/docker/1\n0::/\n", {"memory/memory.limit_in_bytes": "55"}, [55]),
+        ("0::/\n", {}, []),
+    ],
+    ids=["container", "service", "older kernel", "none"],
+)
+def test_the_memory_that_a_container_or_service_may_use_is_read(groups, files, limits, tmp_path, monkeypatch):
+    (tmp_path / "cgroup").write_text(groups)
+    for name, content in files.items():
+        path = tmp_path / "fs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    monkeypatch.setattr(device, "GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(device, "GROUP_ROOT", tmp_path / "fs")
+    assert device.read_group_limits() == limits
+    mx = device.import_mlx()
+    if limits and device.on_processor(mx):
+        assert device.default_limit(mx) == int(limits[0] * device.SHARE_OF_MEMORY)
+
+
+def test_what_mlx_refuses_is_a_backend_error_and_the_device_goes_on(open_tiny, monkeypatch):
+    embedder = open_tiny()
+    before = documents(embedder)
+
+    def fail(mx, vectors):
+        return mx.reshape(vectors, (7, 7, 7))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ragmem.backends.mlx.embedder.unit", fail)
+        with pytest.raises(BackendError, match="cannot embed") as caught:
+            documents(embedder)
+    assert caught.value.hint
+    assert np.array_equal(documents(embedder), before)
+
+
+def test_two_models_work_and_are_closed_at_once(open_tiny):
+    one, other = open_tiny(idle_s=0.001), open_tiny("bert", idle_s=0.002)
+    expected = [documents(one), documents(other)]
+
+    def embed(number):
+        return all(np.array_equal(documents((one, other)[number]), expected[number]) for _ in range(10))
+
+    def close(number):
+        for _ in range(10):
+            (one, other)[number].close()
+            time.sleep(0.003)
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(work, number) for work in (embed, close) for number in (0, 1)]
+        assert all(each.result(30) for each in done)
 
 
 def test_a_model_that_cannot_fit_is_refused_before_it_is_loaded(open_tiny):

@@ -105,7 +105,8 @@ def _load_alone(name: str, description: Description) -> Any:
 
 def _load_by_mlx_lm(folder: Path) -> Any:
     try:
-        from mlx_lm.utils import load_model
+        with device.keep_file_limit():
+            from mlx_lm.utils import load_model
     except ImportError as error:
         raise BackendError(f"mlx-lm cannot load: {error}", hint="pip install 'ragmem[mlx]'") from error
     model, _ = load_model(folder, lazy=True)

@@ -6,8 +6,9 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ragmem.backends.mlx.thread import DeviceThread
@@ -20,6 +21,9 @@ MEGABYTE = 1_000_000
 
 SHARE_OF_MEMORY = 0.75
 """Of the device's memory, for all models together, where no limit is configured: the rest is the person's."""
+
+GROUPS = Path("/proc/self/cgroup")
+GROUP_ROOT = Path("/sys/fs/cgroup")
 
 CACHE_BYTES = 512 * MEGABYTE
 """What MLX may keep for reuse; on Metal it would keep as much as the limit, since texts differ in length."""
@@ -65,6 +69,24 @@ def import_mlx() -> Any:
     return mx
 
 
+@contextmanager
+def keep_file_limit() -> Iterator[None]:
+    """Keep mlx-lm, while it is imported, from lowering how many files the process may have open, for good."""
+    import resource
+
+    set_limit = resource.setrlimit
+
+    def set_other(kind: int, limits: tuple[int, int]) -> None:
+        if kind != resource.RLIMIT_NOFILE:
+            set_limit(kind, limits)
+
+    resource.setrlimit = set_other
+    try:
+        yield
+    finally:
+        resource.setrlimit = set_limit
+
+
 def on_processor(mx: Any) -> bool:
     """Tell whether MLX computes on the processor, for want of a graphics chip that it knows."""
     return bool(mx.default_device() == mx.Device(mx.cpu))
@@ -77,7 +99,28 @@ def default_limit(mx: Any) -> int:
     if recommended:
         return int(recommended)
     total = device.get("total_memory") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if on_processor(mx):
+        total = min(total, *read_group_limits())
     return int(total * SHARE_OF_MEMORY)
+
+
+def read_group_limits() -> list[int]:
+    """Return how many bytes containers and services allow this process, of all groups that it is in."""
+    try:
+        groups = [line.split(":", 2) for line in GROUPS.read_text().splitlines()]
+    except OSError:  # not Linux
+        return []
+    limits = []
+    for _, kind, path in groups:
+        if kind not in {"", "memory"}:
+            continue
+        root, name = (GROUP_ROOT / kind, "memory.limit_in_bytes") if kind else (GROUP_ROOT, "memory.max")
+        # Inside a container the path may be that of the host, and the root is the process's own group.
+        own = root / path.lstrip("/")
+        for folder in {own, *own.parents} - set(root.parents):
+            with suppress(OSError, ValueError):  # none there, or the word "max"
+                limits.append(int((folder / name).read_text()))
+    return limits
 
 
 class Resident(Generic[_M]):
@@ -174,12 +217,12 @@ class Resident(Generic[_M]):
 
     def _watch(self, seconds: float) -> None:
         if self._idle_s and self._model is not None and self._timer is None:
-            self._timer = threading.Timer(seconds, self._look)
+            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._look)
             self._timer.daemon = True  # a process that ends does not wait for it
             self._timer.start()
 
     def _look(self) -> None:
-        with suppress(RuntimeError):  # the interpreter is ending
+        with suppress(BackendError):  # the process is ending
             run(self._free_if_idle)
 
     def _free_if_idle(self) -> None:

@@ -78,12 +78,12 @@ class MlxEmbedder:
         np = import_numpy()
         about = self._description
         prefix = about.query_prefix if role == "query" else about.document_prefix
-        vectors = np.empty((len(texts), about.dimensions), np.float32)
         if not texts:
-            return vectors  # type: ignore[no-any-return]
+            return np.empty((0, about.dimensions), np.float32)  # type: ignore[no-any-return]
         tokenizer = self._open_tokenizer()
-        sequences = [tokenizer.encode(prefix + text) for text in texts]
+        sequences = [self._encode(tokenizer, prefix + text) for text in texts]
         limit = self._batch_tokens or self._model.use(_batch_tokens)
+        vectors = np.empty((len(texts), about.dimensions), np.float32)
         for places in bucket(list(map(len, sequences)), tokens=limit):
             vectors[places] = self._forward([sequences[place] for place in places])
         return vectors  # type: ignore[no-any-return]
@@ -94,6 +94,17 @@ class MlxEmbedder:
         with self._opening:
             self._tokenizer = None
 
+    def _encode(self, tokenizer: Tokenizer, text: str) -> list[int]:
+        ids = tokenizer.encode(text)
+        known = self._description.config.get("vocab_size")
+        # MLX does not look: it would read whatever lies behind the table, or end the process.
+        if isinstance(known, int) and max(ids) >= known:
+            raise BackendError(
+                f'the tokenizer of "{self._description.name}" has a token {max(ids)}, the model has {known}',
+                hint="fetch the model again with `ragmem models pull`, or use another",
+            )
+        return ids
+
     def _forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
         np = import_numpy()
         about = self._description
@@ -101,7 +112,16 @@ class MlxEmbedder:
         token_ids = np.zeros((len(sequences), lengths.max()), np.int32)
         for row, sequence in zip(token_ids, sequences, strict=True):
             row[: len(sequence)] = sequence
-        vectors = self._model.use(_compute, token_ids, lengths, about.dimensions)
+        try:
+            vectors = self._model.use(_compute, token_ids, lengths, about.dimensions)
+        except (
+            RuntimeError,
+            ValueError,
+        ) as error:  # MLX says so that a shape or a kernel is not as it should
+            raise BackendError(
+                f'the model "{about.name}" cannot embed: {device.first_line(error)}',
+                hint="use another model, or a smaller batch_tokens in its options",
+            ) from error
         if vectors.shape[1] != about.dimensions or not np.isfinite(vectors).all():
             what = "vectors of another length" if vectors.shape[1] != about.dimensions else "no numbers"
             raise BackendError(

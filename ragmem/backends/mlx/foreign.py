@@ -16,7 +16,7 @@ class ForeignEncoder:
         """Load the model; raise BackendError when the library is not installed or lacks the architecture."""
         self._mx = device.import_mlx()
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), device.keep_file_limit():
                 warnings.simplefilter("ignore")  # of the dozens of packages that it brings
                 from mlx_embeddings.utils import load_model
         except ImportError as error:

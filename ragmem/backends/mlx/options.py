@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from ragmem.errors import ConfigError
 
@@ -56,7 +57,11 @@ def _number(options: Mapping[str, object], name: str, *, default: float = 0, who
     value = options.get(name)
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)) or not value >= 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int if whole else (int, float))
+        or not 0 <= value < inf
+    ):
         kind = "a whole number" if whole else "a number"
         raise ConfigError(f'{name} is "{value}"', hint=f"{name} is {kind} from 0 up, or left out")
     return value

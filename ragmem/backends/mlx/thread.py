@@ -9,10 +9,15 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from ragmem.errors import BackendError
+
 _T = TypeVar("_T")
 
-_END_S = 5.0
-"""How long the end of the process waits for work that is under way: a step of a model, not an answer."""
+_END_S = 30.0
+"""How long the end of the process waits for work that is under way, such as a model that loads.
+
+A process that does not wait is ended by MLX in its own way: with a core dump, and not with its exit code.
+"""
 
 
 class DeviceThread:
@@ -27,9 +32,13 @@ class DeviceThread:
         atexit.register(self._end)
 
     def run(self, work: Callable[..., _T], *values: Any) -> _T:
-        """Return the result of the work or raise what it raised; RuntimeError where the process is ending."""
-        if self._ended:
-            raise RuntimeError("the process is ending")
+        """Return the result of the work or raise what it raised.
+
+        Raise BackendError where the process is ending, or is a fork of the one that the thread belongs to.
+        """
+        if self._ended or not self._thread.is_alive():
+            what = "the process is ending" if self._ended else "a forked process has no MLX"
+            raise BackendError(what, hint="use a model before the process ends, and start others anew")
         future: Future[_T] = Future()
         self._work.put((future, partial(work, *values)))
         try:

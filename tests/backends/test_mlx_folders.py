@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from tiny_models import WIDTH, make_bert
+from tiny_models import PIECES, WIDTH, make_bert
 from vectors import documents
 
 from ragmem.backends import minilm, mlx
@@ -126,17 +126,35 @@ def test_both_halves_are_found_and_told_apart(tiny_models):
 # Files that are not sound
 
 
+TENSOR = '{{"a": {{"dtype": "F32", "shape": {}, "data_offsets": {}}}}}'
+
+
+def safetensors(header):
+    return len(header).to_bytes(8, "little") + header.encode()
+
+
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
         ("config.json", None, "config.json"),
         ("config.json", b"{", "config.json"),
         ("config.json", b"{}", "model_type"),
+        ("config.json", b"[1]", "config.json"),
+        ("config.json", b"[" * 200_000, "deep"),
+        ("config.json", b'{"model_type": "qwen3", "hidden_size": 1e400}', "hidden_size"),
+        ("config.json", b'{"model_type": "qwen3", "hidden_size": 10000000000000}', "hidden_size"),
+        ("config.json", b'{"model_type": "qwen3", "hidden_size": -5}', "hidden_size"),
         ("model.safetensors", None, "no weights"),
         ("model.safetensors", b"", "model.safetensors"),
         ("model.safetensors", b"\xff" * 100, "model.safetensors"),
         ("model.safetensors", b"\x02" + b"\x00" * 7 + b"[]", "model.safetensors"),
         ("model.safetensors", "cut", "bytes"),
+        ("model.safetensors", (2**60).to_bytes(8, "little") + b"{}", "cut short"),
+        ("model.safetensors", safetensors("[" * 200_000), "deep"),
+        ("model.safetensors", safetensors(TENSOR.format("[1]", '[0, "x"]')), "no list of tensors"),
+        ("model.safetensors", safetensors(TENSOR.format("[1]", "[0, NaN]")), "no list of tensors"),
+        ("model.safetensors", safetensors(TENSOR.format('["q"]', "[0, 0]")), "no list of tensors"),
+        ("model.safetensors", safetensors(TENSOR.format("[-4]", "[0, 0]")), "no list of tensors"),
         ("tokenizer.json", None, "tokenizer.json"),
         (
             "model.safetensors.index.json",
@@ -144,6 +162,7 @@ def test_both_halves_are_found_and_told_apart(tiny_models):
             "model-00002",
         ),
         ("model.safetensors.index.json", b"[]", "index.json"),
+        ("model.safetensors.index.json", b"[" * 200_000, "index.json"),
     ],
 )
 def test_a_missing_or_torn_file_is_reported_and_refused(file, content, said, copy_tiny):
@@ -184,6 +203,77 @@ def test_weights_without_numbers_give_an_error_and_no_vector(open_tiny, copy_tin
     save_file(weights, path)
     with pytest.raises(BackendError, match="no numbers"):
         documents(open_tiny(folder))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("modules.json", b"[1, 2]"),
+        ("modules.json", b"[{"),
+        ("modules.json", b"[" * 200_000),
+        ("1_Pooling/config.json", b"{"),
+        ("1_Pooling/config.json", b'{"pooling_mode": [1]}'),
+        ("sentence_bert_config.json", b"{"),
+        ("config_sentence_transformers.json", b"{"),
+    ],
+)
+def test_a_torn_file_about_the_pooling_or_prefixes_is_refused_and_not_passed_over(file, content, copy_tiny):
+    folder = copy_tiny("bert")
+    (folder / file).write_bytes(content)
+    with pytest.raises(BackendError, match=file.rpartition("/")[2]) as caught:
+        _ = mlx.open_models({"model": str(folder)}).embedder
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        ("embedding_4bit", {"quantization": {"bits": 0, "group_size": 64}}),
+        ("embedding_4bit", {"quantization": {"bits": [4], "group_size": 64}}),
+        ("bert", {"vocab_size": 10}),
+        ("bert", {"hidden_size": 32}),
+        ("bert", {"model_type": "roberta", "pad_token_id": "x"}),
+    ],
+    ids=str,
+)
+def test_a_configuration_of_another_model_is_refused(model, changes, open_tiny, copy_tiny):
+    with pytest.raises(BackendError, match=r"copy|pad_token_id"):
+        documents(open_tiny(copy_tiny(model, **changes)))
+
+
+def test_an_encoder_without_positions_for_its_window_is_refused(open_tiny, copy_tiny):
+    folder = copy_tiny("bert", max_position_embeddings=4096)
+    (folder / "sentence_bert_config.json").unlink()
+    with pytest.raises(BackendError, match="4096"):
+        documents(open_tiny(folder))
+
+
+@pytest.mark.parametrize("model", ["embedding", "bert"])
+def test_a_token_that_the_model_does_not_have_is_refused(model, open_tiny, copy_tiny):
+    """MLX would read beyond the table: a vector of whatever lies there, or the end of the process."""
+    folder = copy_tiny(model)
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text())
+    tokenizer["model"]["vocab"]["z"] = PIECES
+    path.write_text(json.dumps(tokenizer))
+    embedder = open_tiny(folder)
+    with pytest.raises(BackendError, match=f"token {PIECES}"):
+        documents(embedder, ["bread", "z"])
+    assert documents(embedder, ["bread"]).shape == (1, WIDTH)
+
+
+def test_links_that_lead_nowhere_are_reported(copy_tiny):
+    folder = copy_tiny()
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (folder / name).unlink()
+        (folder / name).symlink_to(folder / name)
+    found = mlx.open_models({"model": str(folder)}).check()
+    assert [any(name in line for line in found) for name in ("config.json", "safetensors")] == [True, True]
+
+
+def test_the_home_of_somebody_unknown_is_no_folder():
+    with pytest.raises(BackendError, match="~nobody-of-this-name"):
+        mlx.find_folder("~nobody-of-this-name/model", {})
 
 
 # Architectures that are not computed here
@@ -240,6 +330,8 @@ def test_a_pooling_that_is_not_computed_is_a_backend_error(tmp_path):
         {"batch_tokens": "many"},
         {"memory_limit_mb": True},
         {"idle_s": -1},
+        {"idle_s": float("inf")},
+        {"memory_limit_mb": float("nan")},
     ],
     ids=str,
 )

@@ -1,6 +1,5 @@
 """A chat model's folder: what is wrong with its files, and how it is loaded."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -10,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ragmem.backends.mlx.device import first_line, import_mlx
-from ragmem.backends.mlx.weights import weight_problems
+from ragmem.backends.mlx.device import first_line, import_mlx, keep_file_limit
+from ragmem.backends.mlx.weights import read_json, weight_problems
 from ragmem.errors import BackendError
 
 DEFAULT_WINDOW = 4096
@@ -28,6 +27,8 @@ class Checkpoint:
     tokenizer: Any
     window: int
     """Most tokens of a prompt and its answer together."""
+    vocabulary: int
+    """Tokens that the model has, as far as its configuration says it; the tokenizer may have others."""
 
 
 def find_problems(folder: Path) -> list[str]:
@@ -50,7 +51,8 @@ def load(folder: Path) -> Checkpoint:
     import_mlx()
     with _offline():
         try:
-            import mlx_lm
+            with keep_file_limit():
+                import mlx_lm
         except ImportError as error:
             raise BackendError(f"mlx-lm cannot load: {error}", hint="pip install 'ragmem[mlx]'") from error
         try:
@@ -70,12 +72,17 @@ def load(folder: Path) -> Checkpoint:
         )
     # Longer texts are cut here, knowingly; transformers would print a warning first.
     tokenizer.model_max_length = sys.maxsize
-    return Checkpoint(model, tokenizer, _read_window(config))
+    return Checkpoint(
+        model,
+        tokenizer,
+        window=_read_count(config, "max_position_embeddings", DEFAULT_WINDOW),
+        vocabulary=_read_count(config, "vocab_size", sys.maxsize),
+    )
 
 
 def _find_file_problems(folder: Path) -> list[str]:
     try:
-        config = json.loads((folder / "config.json").read_bytes())
+        config = read_json((folder / "config.json").read_bytes())
     except OSError:
         return [f'"{folder}" has no config.json']
     except ValueError:
@@ -89,7 +96,7 @@ def _find_missing_template(folder: Path) -> list[str]:
     if any((folder / name).exists() for name in ("chat_template.jinja", "chat_template.json")):
         return []
     try:
-        config = json.loads((folder / "tokenizer_config.json").read_bytes())
+        config = read_json((folder / "tokenizer_config.json").read_bytes())
     except (OSError, ValueError):
         return [f'"{folder}" has no tokenizer_config.json that can be read']
     if not isinstance(config, dict) or not (config.get("chat_template") or config.get("chat_template_type")):
@@ -97,12 +104,12 @@ def _find_missing_template(folder: Path) -> list[str]:
     return []
 
 
-def _read_window(config: dict[str, Any]) -> int:
+def _read_count(config: dict[str, Any], name: str, default: int) -> int:
     for part in (config, config.get("text_config")):
-        window = part.get("max_position_embeddings") if isinstance(part, dict) else None
-        if isinstance(window, int) and window > 0:
-            return window
-    return DEFAULT_WINDOW
+        count = part.get(name) if isinstance(part, dict) else None
+        if isinstance(count, int) and count > 0:
+            return count
+    return default
 
 
 @contextmanager

@@ -5,10 +5,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from ragmem.backends.mlx.options import EmbeddingOptions
-from ragmem.backends.mlx.weights import fingerprint, weight_files, weight_problems
+from ragmem.backends.mlx.weights import fingerprint, read_json, weight_files, weight_problems
 from ragmem.errors import BackendError, ConfigError
 
 Family = Literal["decoder", "encoder", "mlx-embeddings"]
@@ -29,6 +29,9 @@ FORM = 1
 """In the id of every model; a change of how texts become vectors here changes this number."""
 
 TOKENIZER = ("tokenizer.json", "vocab.txt")
+
+_MOST = 2**31
+"""Beyond every count that a sound configuration holds; the libraries keep counts in 32 bits."""
 
 _FETCH = "fetch the model again: `ragmem models pull`"
 _POOLINGS = {
@@ -84,7 +87,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = _read_json(folder / "config.json")
     if not isinstance(config, dict):
         raise BackendError(f'"{folder / "config.json"}" is missing or no configuration', hint=_FETCH)
-    if not isinstance(config.get("model_type"), str) or not isinstance(config.get("hidden_size"), int):
+    if not isinstance(config.get("model_type"), str) or not _is_count(config.get("hidden_size")):
         raise BackendError(
             f'"{folder / "config.json"}" does not say model_type and hidden_size',
             hint="use an embedding model for texts, with all its files",
@@ -165,6 +168,8 @@ def _read_pooling(folder: Path, family: Family, options: EmbeddingOptions) -> st
         return options.pooling
     modules = _read_json(folder / "modules.json")
     for module in modules if isinstance(modules, list) else []:
+        if not isinstance(module, dict):
+            raise BackendError(f'"{folder / "modules.json"}" is no list of modules', hint=_FETCH)
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Pooling":
             return _pooling_of(folder / str(module.get("path", "")) / "config.json")
@@ -180,8 +185,9 @@ def _pooling_of(path: Path) -> str:
     config = _read_json(path)
     config = config if isinstance(config, dict) else {}
     chosen = [pooling for key, pooling in _POOLINGS.items() if config.get(key)]
-    if not chosen and config.get("pooling_mode") in _NEWER_POOLINGS:
-        chosen = [_NEWER_POOLINGS[config["pooling_mode"]]]
+    newer = config.get("pooling_mode")
+    if not chosen and isinstance(newer, str) and newer in _NEWER_POOLINGS:
+        chosen = [_NEWER_POOLINGS[newer]]
     others = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
     if len(chosen) != 1 or set(others) - set(_POOLINGS):
         raise BackendError(
@@ -193,14 +199,30 @@ def _pooling_of(path: Path) -> str:
 
 def _read_window(folder: Path, config: Mapping[str, Any], family: Family, options: EmbeddingOptions) -> int:
     most = config.get("max_position_embeddings")
-    most = most if isinstance(most, int) and most > 0 else WINDOW
-    if config["model_type"] in ENCODERS - {"bert"}:
-        most -= int(config.get("pad_token_id") or 0) + 1  # their first positions stand for padding
+    most = most if _is_count(most) else WINDOW
+    if config["model_type"] in ENCODERS:
+        most -= first_position(config)
     trained = _read_json(folder / "sentence_bert_config.json")
     trained = trained.get("max_seq_length") if isinstance(trained, dict) else None
-    if isinstance(trained, int) and trained > 0:
+    if _is_count(trained):
         most = min(most, trained)
     return min(most, options.window or (most if family == "encoder" else WINDOW))
+
+
+def first_position(config: Mapping[str, Any]) -> int:
+    """Return the place of an encoder's first token: RoBERTa's first positions stand for padding."""
+    if config["model_type"] == "bert":
+        return 0
+    padding = config.get("pad_token_id")
+    if padding is None:
+        return 2
+    if type(padding) is not int or padding < 0:
+        raise BackendError(f'the configuration has the pad_token_id "{padding}"', hint=_FETCH)
+    return padding + 1
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 < value < _MOST
 
 
 def _read_prompts(folder: Path) -> dict[str, str]:
@@ -212,7 +234,11 @@ def _read_prompts(folder: Path) -> dict[str, str]:
 
 
 def _read_json(path: Path) -> Any:
+    """Return what a file says, None where there is none; raise BackendError where it cannot be read."""
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):  # its reader says what is missing
+        return read_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except (OSError, ValueError) as error:
+        # As good as missing it would be, and the model pooled or prefixed as it was not trained.
+        raise BackendError(f'"{path}" cannot be read: {error}', hint=_FETCH) from error

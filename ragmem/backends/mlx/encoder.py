@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from ragmem.backends.mlx import device
-from ragmem.backends.mlx.description import Description
+from ragmem.backends.mlx.description import Description, first_position
 from ragmem.backends.mlx.numerics import MASKED, attend, gelu, pool, unpack
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError
@@ -34,11 +34,11 @@ class Encoder:
         self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
         self._pooling = description.pooling
-        # RoBERTa's first positions stand for padding.
-        first = 0 if config["model_type"] == "bert" else int(config.get("pad_token_id", 1)) + 1
         self._weights = self._load(description)
         token_type = self._weights["embeddings.token_type_embeddings.weight"][0]
-        self._places = self._weights["embeddings.position_embeddings.weight"][first:] + token_type
+        places = self._weights["embeddings.position_embeddings.weight"][first_position(config) :]
+        self._places = places + token_type
+        self._check_tables(description)
 
     def __call__(self, token_ids: Any, lengths: Any) -> Any:
         """Return vectors (n, width), not normalised, of ids (n, longest) padded on the right."""
@@ -66,6 +66,18 @@ class Encoder:
         x = self._norm(x + attended, f"{name}.attention.output.LayerNorm")
         hidden = gelu(self._mx, self._linear(x, f"{name}.intermediate.dense"))
         return self._norm(x + self._linear(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+
+    def _check_tables(self, description: Description) -> None:
+        """Raise BackendError where the configuration speaks of another model than the weights are of."""
+        words = self._weights["embeddings.word_embeddings.weight"]
+        said = (description.config.get("vocab_size"), description.width)
+        if words.shape != said or len(self._places) < description.window:
+            raise BackendError(
+                f'"{description.folder}" has weights for {words.shape[0]} tokens of {words.shape[1]} numbers '
+                f"at {len(self._places)} positions, its config.json says {said[0]}, {said[1]} and "
+                f"{description.window}",
+                hint="fetch the model again with `ragmem models pull`, or use another",
+            )
 
     def _linear(self, x: Any, name: str) -> Any:
         weights = self._weights

@@ -1,10 +1,10 @@
 """Texts to token ids, with the tokenizer of the model's folder."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ragmem.backends.mlx.weights import read_json
 from ragmem.errors import BackendError
 
 
@@ -72,7 +72,7 @@ def closing_id(config: Mapping[str, Any]) -> int | None:
 
 def _read_settings(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / "tokenizer_config.json").read_bytes())
+        found = read_json((folder / "tokenizer_config.json").read_bytes())
     except (OSError, ValueError):  # the tokenizer's defaults hold
         return {}
     return found if isinstance(found, dict) else {}

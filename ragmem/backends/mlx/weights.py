@@ -18,6 +18,14 @@ def weight_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("model*.safetensors"))
 
 
+def read_json(content: bytes) -> Any:
+    """Return what JSON text says; raise ValueError where it is none, or nested too deeply to be read."""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
 def read_header(path: Path) -> dict[str, Any]:
     """Return the tensors of a file by name: {"dtype", "shape", "data_offsets"}.
 
@@ -29,17 +37,24 @@ def read_header(path: Path) -> dict[str, Any]:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= size - 8:
             raise ValueError("it is cut short, or no safetensors file")
-        header = json.loads(file.read(length))
-    try:
+        header = read_json(file.read(length))
+    sound = isinstance(header, dict)
+    if sound:
         header.pop("__metadata__", None)
-        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
-        for entry in header.values():
-            math.prod(entry["shape"])
-    except (AttributeError, KeyError, TypeError, IndexError) as error:
-        raise ValueError("its header is no list of tensors") from error
+        sound = all(map(_is_tensor, header.values()))
+    if not sound:
+        raise ValueError("its header is no list of tensors")
+    end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
     if size != 8 + length + end:
         raise ValueError(f"it has {size:,} of {8 + length + end:,} bytes")
     return dict(header)
+
+
+def _is_tensor(entry: Any) -> bool:
+    match entry:
+        case {"dtype": str(), "shape": [*shape], "data_offsets": [begin, end]}:
+            return all(type(number) is int and number >= 0 for number in (*shape, begin, end))
+    return False
 
 
 def weight_problems(folder: Path) -> list[str]:
@@ -54,7 +69,7 @@ def weight_problems(folder: Path) -> list[str]:
         except (OSError, ValueError) as error:
             found.append(f'"{path}" cannot be read: {error}')
     try:
-        index = json.loads((folder / "model.safetensors.index.json").read_bytes())
+        index = read_json((folder / "model.safetensors.index.json").read_bytes())
         parts = {str(name) for name in index["weight_map"].values()}
     except FileNotFoundError:
         parts = set()
@@ -70,6 +85,9 @@ def count_bytes(folder: Path, quantization: Mapping[str, Any], *, widened: bool)
 
     Raise ValueError or OSError when a file cannot be read.
     """
+    bits = quantization.get("bits", 4)
+    if type(bits) is not int or not 0 < bits <= 32:
+        raise ValueError(f"its weights are packed in {bits} bits")
     total = 0
     for path in weight_files(folder):
         header = read_header(path)
@@ -79,7 +97,7 @@ def count_bytes(folder: Path, quantization: Mapping[str, Any], *, widened: bool)
             if not widened or (packed and "embed_tokens" in name):
                 total += count * _ITEM_BYTES.get(entry["dtype"], 1)
             elif packed:
-                total += 4 * (count * 32 // int(quantization.get("bits", 4)))
+                total += 4 * (count * 32 // bits)
             else:
                 total += 4 * count
     return total

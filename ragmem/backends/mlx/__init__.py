@@ -8,6 +8,7 @@ cache. `library`, `pooling`, `window`, `batch_tokens`, `memory_limit_mb` and `id
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,8 @@ class MlxModels:
 
                 folder = find_folder(self._language_model_name, self._options)
                 options = {**self._options, "idle_s": self._embedding.idle_s}
-                self._language_model = open_language_model(folder, options)
+                name = _name(self._language_model_name, folder)
+                self._language_model = open_language_model(folder, name, options)
             return self._language_model
 
     def check(self) -> list[str]:
@@ -106,9 +108,10 @@ def find_folder(model: str, options: Mapping[str, object]) -> Path:
     """Return the folder of a model by path or by name on the hub; raise BackendError where there is none."""
     home = Path.home()
     if model.startswith(("/", "~", ".")):
-        folder = Path(model).expanduser()
-        if folder.is_dir():
-            return folder
+        with suppress(RuntimeError):  # "~somebody" who is unknown
+            folder = Path(model).expanduser()
+            if folder.is_dir():
+                return folder
         raise BackendError(f'there is no folder "{model}"', hint="give the folder of a model, or its name")
     from ragmem.config.hub import find_model
     from ragmem.config.places import find_places

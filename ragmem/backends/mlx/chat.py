@@ -18,9 +18,9 @@ from ragmem.backends.mlx.generation import (
     can_batch,
 )
 from ragmem.backends.mlx.grammar import Grammars, Mask
-from ragmem.backends.mlx.prompts import fit, read, render, strip_thoughts
+from ragmem.backends.mlx.prompts import as_text, fit, read, render, strip_thoughts
 from ragmem.backends.mlx.weights import weight_files
-from ragmem.errors import BackendError
+from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Call, Meter, Purpose
 
 BACKEND = "mlx"
@@ -56,17 +56,16 @@ class MlxLanguageModel:
     note stands in its place. With a schema, an answer that ends by itself satisfies it.
     """
 
-    def __init__(self, folder: Path, options: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, name: str, options: Mapping[str, object]) -> None:
         self._folder = folder
         self._meter = cast("Meter | None", options.get("meter"))
         self._purpose = cast("Purpose", options.get("purpose", "extraction"))
         self._seconds = float(cast("float", options.get("timeout_s") or 120.0))
         self._at_once = max(1, int(cast("int", options.get("concurrency") or 4)))
         self._window = int(cast("int", options.get("window") or 0))
-        self._constrained = bool(options.get("constrained", True))
-        self._reuses = bool(options.get("prompt_cache", True))
-        name = str(options.get("language_model") or "")
-        self.model_id = folder.name if not name or Path(name).expanduser().is_dir() else name
+        self._constrained = _read_switch(options, "constrained")
+        self._reuses = _read_switch(options, "prompt_cache")
+        self.model_id = name
         self._resident = device.Resident(
             lambda: _load(folder),
             name=self.model_id,
@@ -84,7 +83,7 @@ class MlxLanguageModel:
         json_schema: Mapping[str, Any] | None = None,
     ) -> str:
         """Return the completion, without what the model thought aloud."""
-        return self._ask([prompt], _Request(system, max_tokens, json_schema))[0]
+        return self._ask([prompt], _Request(as_text(system), max_tokens, json_schema))[0]
 
     def complete_many(
         self,
@@ -99,7 +98,7 @@ class MlxLanguageModel:
         They are those of `complete` up to the rounding of the device's arithmetic. Between two batches
         others have their turn on the device, and each batch has the time of one request.
         """
-        request = _Request(system, max_tokens, json_schema)
+        request = _Request(as_text(system), max_tokens, json_schema)
         order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
         answers: dict[int, str] = {}
         for start in range(0, len(order), self._at_once):
@@ -180,8 +179,17 @@ class MlxLanguageModel:
         tokenizer = checkpoint.tokenizer
         window = min(self._window or checkpoint.window, checkpoint.window)
         # Never the whole window for the answer: then there was no room for the question.
-        longest = min(request.max_tokens, window // 2)
-        asked = [fit(tokenizer, request.system, prompt, room=window - longest) for prompt in prompts]
+        longest = max(1, min(request.max_tokens, window // 2))
+        room = window - longest
+        asked = [fit(tokenizer, request.system, as_text(prompt), room=room) for prompt in prompts]
+        largest = max(token for tokens in asked for token in tokens)
+        # MLX does not look: it would read whatever lies behind the table, or end the process.
+        if largest >= checkpoint.vocabulary:
+            raise BackendError(
+                f'the tokenizer of "{self.model_id}" has a token {largest}, the model has '
+                f"{checkpoint.vocabulary}",
+                hint="fetch the model again: `ragmem models pull`",
+            )
         began = [self._begin(loaded, request.system, tokens, patience) for tokens in asked]
         caches = [cache for cache, _ in began]
         rest = [tokens[known:] for tokens, (_, known) in zip(asked, began, strict=True)]
@@ -230,12 +238,19 @@ def _load(folder: Path) -> _Loaded:
     return _Loaded(checkpoint, Prefixes(checkpoint))
 
 
-def open_language_model(folder: Path, options: Mapping[str, object]) -> MlxLanguageModel:
-    """Return the chat model in a folder, without loading it.
+def _read_switch(options: Mapping[str, object], name: str) -> bool:
+    value = options.get(name, True)
+    if not isinstance(value, bool):
+        raise ConfigError(f'{name} is "{value}"', hint=f"{name} is true or false, or left out")
+    return value
+
+
+def open_language_model(folder: Path, name: str, options: Mapping[str, object]) -> MlxLanguageModel:
+    """Return the chat model in a folder, without loading it; raise ConfigError for a wrong option.
 
     Options besides those that ragmem.ports names: `concurrency` (prompts that are answered side by side),
     `window` (most tokens of prompt and answer together, where the model's own would take too much memory),
     `constrained` (false: a schema is not enforced), `prompt_cache` (false: no instructions are kept),
     `memory_limit_mb` (for all models together), `idle_s` (seconds until an unused one is freed).
     """
-    return MlxLanguageModel(folder, options)
+    return MlxLanguageModel(folder, name, options)

@@ -13,6 +13,11 @@ _CHARACTERS_PER_TOKEN = 16
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
 
+def as_text(text: str) -> str:
+    """Return the text with a question mark for half a surrogate pair: no tokenizer takes one."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def render(tokenizer: Any, system: str, prompt: str) -> list[int]:
     """Return the tokens of a conversation that the model is to answer, without thinking where it can.
 
@@ -36,8 +41,6 @@ def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
 
     Raise BackendError when there is no room even for the system prompt.
     """
-    # Half a surrogate pair, which a damaged file may hold, is no text to a tokenizer.
-    system, prompt = (text.encode("utf-8", "replace").decode() for text in (system, prompt))
     widest = room * _CHARACTERS_PER_TOKEN
     if len(prompt) > widest:
         prompt = f"{prompt[: widest // 2]}{CUT}{prompt[-widest // 2 :]}"

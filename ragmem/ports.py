@@ -99,8 +99,8 @@ class LanguageModel(Protocol):
     ) -> str:
         """Return the completion; with a schema, JSON text that should satisfy it: check it nevertheless.
 
-        Text is cut at max_tokens; JSON that is cut is returned so, or refused like an answer that cannot be
-        had: with BackendError. Safe to call from several threads.
+        Both are cut at max_tokens, and returned so. Raise BackendError for an answer that cannot be had, or
+        of which nothing came by then. Safe to call from several threads.
         """
         ...
 

@@ -10,8 +10,9 @@ from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.transport import Account, Transport
 from ragmem.errors import BackendError
 
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```\w*[ \t]*\n(.*?)\n[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
+_BRACKET = re.compile(r"[{\[]")
 
 
 class ProviderLanguageModel:
@@ -41,8 +42,8 @@ class ProviderLanguageModel:
     ) -> str:
         """Return the completion; with a schema, JSON text, as strictly as the provider can.
 
-        Text that reached max_tokens is returned as far as it goes; JSON that did is of no use, and raises
-        BackendError like a refusal, an empty answer, and a failed request.
+        What reached max_tokens is returned as far as it goes, JSON too. Where that is a thought alone, or no
+        JSON had begun, it raises BackendError like a refusal, an empty answer, and a failed request.
         """
         ask = Ask(self._settings.model, _valid(prompt), _valid(system), max_tokens, json_schema)
 
@@ -73,7 +74,8 @@ class ProviderLanguageModel:
         text = _THOUGHT.sub("", _valid(completion.text))
         if json_schema is not None:
             text = without_fence(text)
-        if completion.cut and (json_schema is not None or not text):
+        begun = text if json_schema is None else _BRACKET.search(text)
+        if completion.cut and not begun:
             raise BackendError(
                 f'"{ask.model}" of {self._provider.name} did not finish within {max_tokens} tokens',
                 hint="where it thinks aloud first, turn that off: docs/providers.md",

@@ -8,15 +8,13 @@ from itertools import islice
 
 from ragmem.domain.entities import canonical_key
 from ragmem.domain.extraction import MAX_DESCRIPTION_CHARS
-from ragmem.domain.extraction_prompt import MOST
+from ragmem.domain.extraction_prompt import MAX_KEYWORDS_CHARS, MOST
 from ragmem.domain.forms import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
 from ragmem.domain.loose_json import LooseJson, read_loosely
 from ragmem.domain.model import Entity, Relation
 from ragmem.domain.names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 
 FALLBACK_TYPE = "concept"
-
-MAX_KEYWORDS_CHARS = 80
 
 MAX_ROWS = 10 * MOST
 """So much of a longer list is looked at: a model that says the same over and over need not be heard out."""

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ragmem.domain.forms import ENTITY_TYPES
+from ragmem.domain.extraction import MAX_DESCRIPTION_CHARS
+from ragmem.domain.forms import ENTITY_TYPES, MAX_NAME_CHARS
 from ragmem.domain.model import Chunk, digest
 
 PROMPT_VERSION = "1"
@@ -15,6 +16,8 @@ MIN_CHARS = 60
 
 MOST = 20
 """Entities, and relationships, that are asked for and taken of one chunk; chunks have some 600 characters."""
+
+MAX_KEYWORDS_CHARS = 80
 
 SYSTEM = f"""\
 You list what a text names and how it says that those things relate. The list becomes the index of a software
@@ -57,18 +60,27 @@ def _rows(**properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": row}
 
 
-_TEXT = {"type": "string"}
+def _text(most: int) -> dict[str, Any]:
+    return {"type": "string", "maxLength": most}
+
+
+_NAME, _DESCRIPTION = _text(MAX_NAME_CHARS), _text(MAX_DESCRIPTION_CHARS)
+_TYPE = {"type": "string", "enum": list(ENTITY_TYPES)}
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "entities": _rows(name=_TEXT, type={"type": "string", "enum": list(ENTITY_TYPES)}, description=_TEXT),
-        "relationships": _rows(source=_TEXT, target=_TEXT, keywords=_TEXT, description=_TEXT),
+        "entities": _rows(name=_NAME, type=_TYPE, description=_DESCRIPTION),
+        "relationships": _rows(
+            source=_NAME, target=_NAME, keywords=_text(MAX_KEYWORDS_CHARS), description=_DESCRIPTION
+        ),
     },
     "required": ["entities", "relationships"],
     "additionalProperties": False,
 }
-"""The form of an answer, in the part of JSON Schema that every provider takes."""
+"""The form of an answer. Where lengths are enforced, a weak model cannot go on inside of a string until
+max_tokens; providers whose strict mode knows no lengths get the form without them. Lists have none: Gemini
+refuses forms that have too many states by it, and of a list that is cut the beginning counts."""
 
 # Ours, and the marks by which chat templates tell who speaks: a local tokenizer takes them at their word.
 _MARKS = re.compile(

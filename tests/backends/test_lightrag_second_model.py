@@ -12,6 +12,7 @@ from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import second_model, vector_index
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.model_record import ACTIVE, NEXT, ModelRecord
+from ragmem.errors import BackendError
 from ragmem.testing import make_record
 from ragmem.testing.two_models import ModelsToChange, TwoModelsContract
 
@@ -53,6 +54,25 @@ def records(count, *, first=0):
         )
         for number in range(first, first + count)
     ]
+
+
+def test_a_model_that_makes_vectors_of_another_length_under_its_name_is_told(place):
+    _, store, models = place
+    made = records(2)
+    store.put(made)
+    models.embedder = fake.open_models({"dimensions": 64}).embedder
+    assert models.embedder.model_id == OLD.model_id
+
+    told = "have 384 dimensions, and .* makes 64 now"
+    with pytest.raises(BackendError, match=told):
+        store.search("what is tool1 for", limit=3)
+    with pytest.raises(BackendError, match=told) as caught:
+        store.put(records(1, first=5))
+
+    assert "doctor --repair" in caught.value.hint
+    models.embedder = OLD
+    found = {hit.memory_id for hit in store.search("what is tool1 for", limit=9)}
+    assert found == {record.memory.id for record in made}
 
 
 def test_each_batch_is_kept_when_the_next_one_never_comes(place, monkeypatch):

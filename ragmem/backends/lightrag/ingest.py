@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ragmem.backends.lightrag import documents, leading, merging, names, records
+from ragmem.backends.lightrag import documents, leading, merging, names, reads, records
 from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.home import Home, VectorKey
 from ragmem.backends.lightrag.segments import restore
@@ -27,7 +27,8 @@ def embed(
 ) -> "dict[VectorKey, NDArray[np.float32]]":
     """Embed, in one call, what has no vector yet of the records' chunks, entities and relations.
 
-    What is in `without` has been embedded already and is left out.
+    What is in `without` has been embedded already and is left out. Raises BackendError like the embedder, and
+    where its vectors have another length than those that are there.
     """
     texts = {key: text for key, text in records.vector_texts(changed).items() if key not in without}
     with database.read() as connection:
@@ -36,7 +37,10 @@ def embed(
             del texts[key]
     if not texts:
         return {}
-    return dict(zip(texts, embedder.embed(list(texts.values()), role="document"), strict=True))
+    vectors = embedder.embed(list(texts.values()), role="document")
+    with database.read() as connection:
+        reads.refuse_other_length(connection, names.CHUNKS, embedder.model_id, vectors.shape[1])
+    return dict(zip(texts, vectors, strict=True))
 
 
 def kept_vectors(

@@ -9,6 +9,7 @@ import orjson
 from ragmem.backends.lightrag import names, walk
 from ragmem.catalog.batches import batches, marks
 from ragmem.domain.model import Entity, Relation
+from ragmem.errors import BackendError
 
 _LAST_CHARACTER = "\U0010ffff"
 
@@ -38,6 +39,25 @@ def vector_models(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
             "SELECT model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2 ORDER BY 3 DESC"
         )
     }
+
+
+def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: str, dimensions: int) -> None:
+    """Raise BackendError where this model made vectors, and all of them with another number of dimensions.
+
+    A server that has another model under the same name would else hide all that was stored before.
+    """
+    ours = "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ?"
+    made = connection.execute(f"{ours} LIMIT 1", (namespace, model)).fetchone()
+    if made is None or made[0] == dimensions:
+        return
+    if connection.execute(
+        f"{ours} AND length(vector) = ? LIMIT 1", (namespace, model, dimensions)
+    ).fetchone():
+        return
+    raise BackendError(
+        f'the vectors have {made[0]} dimensions, and "{model}" makes {dimensions} now',
+        hint="run `ragmem doctor --repair` to have them made anew, or set the former model back",
+    )
 
 
 def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[tuple[str, str], str]:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag import upkeep
+from ragmem.backends.lightrag import reads, upkeep
 from ragmem.backends.lightrag.segments import (
     EXACT_LIMIT,
     Segment,
@@ -95,7 +95,8 @@ class VectorIndex:
     ) -> list[VectorHit]:
         """Return the nearest rows of this model, best first; equal scores in order of age.
 
-        `query` has unit length. Raises BackendError where all vectors come from another model.
+        `query` has unit length. Raises BackendError where all vectors come from another model, or from this
+        one with another number of dimensions.
         """
         if limit < 1 or (workspaces is not None and not workspaces):
             return []
@@ -107,7 +108,7 @@ class VectorIndex:
                 self._distrust(group)
             hits = self._nearest(group, wanted, checked=False) or []
         if not hits:
-            self._refuse_other_model(namespace, model)
+            self._refuse_other_model(group)
         return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
 
     def warm(self, namespace: str, model: str) -> None:
@@ -171,8 +172,10 @@ class VectorIndex:
                     hits.append(VectorHit(seq, key, workspace, subject, other, created, score))
         return hits
 
-    def _refuse_other_model(self, namespace: str, model: str) -> None:
+    def _refuse_other_model(self, group: Group) -> None:
+        namespace, model = group.namespace, group.model
         with self._database.read() as connection:
+            reads.refuse_other_length(connection, namespace, model, group.dimensions)
             ours = connection.execute(
                 "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1", (namespace, model)
             ).fetchone()

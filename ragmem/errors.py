@@ -33,6 +33,11 @@ class RagmemError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    @property
+    def told(self) -> str:
+        """The message and the hint in one line, for a note beside what was done nevertheless."""
+        return f"{self}; {self.hint}" if self.hint else str(self)
+
 
 class UsageError(RagmemError):
     """The command line or the request cannot be carried out as given (exit code 2)."""

@@ -93,16 +93,12 @@ def extract_by_model(tools: Tools, *, dry_run: bool = False) -> Extracted | None
             _choose(tools, choice)
         _ask(tools, model, choice.model, done)
     except BackendError as error:
-        done.note = _told(error)
+        done.note = error.told
     return done
 
 
 def _by(wanted: str) -> By:
     return "llm" if wanted == "llm" else "both"
-
-
-def _told(error: BackendError) -> str:
-    return f"{error}; {error.hint}" if error.hint else str(error)
 
 
 def _choose(tools: Tools, choice: Choice) -> None:
@@ -210,7 +206,7 @@ def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, do
         if not done.note:
             work.keep_read({k: Answer(problem=f"no answer: {error}") for k, error in again.items()})
     elif unanswered and not done.note:
-        done.note = _told(next(iter(unanswered.values())))
+        done.note = next(iter(unanswered.values())).told
     work.put()
     late = indexed_meanwhile(tools.catalog, texts)
     if late:
@@ -249,7 +245,7 @@ def _ask_about(
                 done.note = cap
                 stop.set()
             if in_a_row >= STOP_AFTER and not stop.is_set():
-                done.note = _told(next(reversed(failed.values())))
+                done.note = next(reversed(failed.values())).told
                 break
     return unanswered
 
@@ -258,5 +254,5 @@ def _cap(tools: Tools) -> str:
     try:
         tools.meter.admit("extraction")
     except BackendError as reached:
-        return _told(reached)
+        return reached.told
     return ""

@@ -114,7 +114,7 @@ def _index(catalog: Catalog, open_store: Callable[[], Store], done: Imported, pr
         index_pending(catalog, open_store(), advance=progress.advance)
     except BackendError as error:
         # The text is durable and full text finds it; the next seed or gc makes up for the rest.
-        done.note = str(error)
+        done.note = error.told
         done.waiting = len(catalog.memories.ids(states=[State.PENDING]))
 
 

@@ -111,7 +111,7 @@ def _accept(
             index(catalog, open_store(), records)
     except BackendError as error:
         # The text is durable and full text finds it; the next seed or gc makes up for the rest.
-        return down or str(error)
+        return down or error.told
     return down
 
 

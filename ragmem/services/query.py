@@ -103,7 +103,7 @@ def ask(
             with _asking(respite):
                 return _ask_engine(catalog, open_store(), question, policy=policy, now=now)
         except BackendError as error:
-            notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error}")
+            notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error.told}")
     depth = policy.candidates * (10 if question.filtered else 1)
     lexical = search_text(catalog.database, text, limit=depth, projects=question.projects)
     vectors: list[Hit] = []
@@ -114,7 +114,7 @@ def ask(
                 vectors = open_store().search(text, limit=depth, projects=question.projects)
             rung = "text and vectors"
         except BackendError as error:
-            notes.append(f"searched by full text only: {error}")
+            notes.append(f"searched by full text only: {error.told}")
     matches = _rank(catalog, question, lexical, vectors, policy=policy, now=now)
     return Answer(question, matches, rung, tuple(notes))
 

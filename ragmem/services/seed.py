@@ -133,7 +133,7 @@ def _resume(
         try:
             index_pending(catalog, store, advance=progress.advance)
         except BackendError as error:
-            return left, str(error)
+            return left, error.told
     return left, ""
 
 

@@ -121,7 +121,7 @@ class Writer:
             prepared.result()
             self._settle(batch, records)
         except BackendError as error:
-            self.down = str(error)
+            self.down = error.told
             self._settle(batch, [])
 
     def _settle(self, batch: Batch, records: list[Record]) -> None:

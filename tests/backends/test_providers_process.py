@@ -79,6 +79,7 @@ def test_a_wrong_key_is_told_without_the_key(ragmem, configured):
     )
 
     assert "refuses the key" in result.stderr
+    assert "; set MY_KEY, or key_command in config.toml" in result.stderr
     assert KEY not in result.stdout + result.stderr
     assert "Traceback" not in result.stderr
 

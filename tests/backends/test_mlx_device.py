@@ -1,5 +1,6 @@
 """The device that MLX models share: who is in memory, whose turn it is, and what a full one says."""
 
+import gc
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from vectors import documents
 
+from ragmem.backends import mlx
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.numerics import unit
 from ragmem.errors import BackendError
@@ -197,8 +199,26 @@ def test_a_full_device_is_a_backend_error_and_frees_the_model(error, open_tiny, 
     assert np.array_equal(documents(embedder), before)
 
 
+def test_the_bundled_model_is_freed_when_it_is_idle_or_closed(monkeypatch):
+    mx = device.import_mlx()
+    gc.collect()  # errors of earlier tests hold models
+    before = mx.get_active_memory()
+    monkeypatch.setattr("ragmem.backends.mlx.minilm.IDLE_S", 0.3)
+    models = mlx.open_models({})
+    expected = documents(models.embedder, ["x"])
+    assert mx.get_active_memory() > before + 20_000_000
+    wait_until(lambda: mx.get_active_memory() < before + 1_000_000)
+    monkeypatch.setattr("ragmem.backends.mlx.minilm.IDLE_S", 300)
+    models.close()
+    assert np.array_equal(documents(models.embedder, ["x"]), expected)
+    assert mx.get_active_memory() > before + 20_000_000
+    models.close()
+    assert mx.get_active_memory() < before + 1_000_000
+
+
 def test_memory_comes_back_when_a_model_is_closed(open_tiny):
     mx = device.import_mlx()
+    gc.collect()  # errors of earlier tests hold models
     before = mx.get_active_memory()
     embedder = open_tiny()
     documents(embedder)

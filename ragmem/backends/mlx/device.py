@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary, ref
 
 from ragmem.backends.mlx.thread import DeviceThread
 from ragmem.errors import BackendError
@@ -32,8 +33,11 @@ _FULL = re.compile(r"out of memory|insufficient memory|bad_alloc|\balloc|malloc"
 
 _starting = threading.Lock()
 _thread: DeviceThread | None = None
-_loaded: "dict[Resident[Any], None]" = {}
-"""The models in memory, longest unused first; touched on the device's thread only."""
+_loaded: "WeakKeyDictionary[Resident[Any], None]" = WeakKeyDictionary()
+"""The models in memory, longest unused first; touched on the device's thread only.
+
+A model that nobody holds any more leaves it, and the memory, without being freed by anyone.
+"""
 
 
 def run(work: Callable[..., _T], *values: Any) -> _T:
@@ -217,21 +221,26 @@ class Resident(Generic[_M]):
 
     def _watch(self, seconds: float) -> None:
         if self._idle_s and self._model is not None and self._timer is None:
-            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._look)
+            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), _look, [ref(self)])
             self._timer.daemon = True  # a process that ends does not wait for it
             self._timer.start()
 
-    def _look(self) -> None:
-        with suppress(BackendError):  # the process is ending
-            run(self._free_if_idle)
-
-    def _free_if_idle(self) -> None:
+    def free_if_idle(self) -> None:
+        """Free it if it is time, else look again later; on the device's thread only."""
         self._timer = None
         rest = self._used + self._idle_s - time.monotonic()
         if rest <= 0:
             self._free()
         else:
             self._watch(rest)
+
+
+def _look(kept: "ref[Resident[Any]]") -> None:
+    """Free a model that was not used for a while, if it is still there."""
+    resident = kept()
+    if resident is not None:
+        with suppress(BackendError):  # the process is ending
+            run(resident.free_if_idle)
 
 
 def is_full(error: Exception) -> bool:

@@ -12,6 +12,7 @@ from ragmem.backends.minilm.blas import import_numpy
 from ragmem.backends.minilm.weights import HEADS, LAYERS, NORM_EPSILON, WIDTH, Weights
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.numerics import MASKED, attend, gelu
+from ragmem.backends.mlx.options import IDLE_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,9 @@ BATCH_TOKENS = 4096
 BATCH_TOKENS_ON_PROCESSOR = 256
 """A processor gains nothing from larger ones, and small ones have less padding."""
 
+WIDENED = 3
+"""What the weights take in memory, in lengths of their file: as they are stored, and matrices as float32."""
+
 
 class MlxEngine:
     """The forward pass on MLX's default device; safe to call from several threads."""
@@ -31,30 +35,40 @@ class MlxEngine:
     def __init__(self, path: Path) -> None:
         """Open the weights file; raise BackendError when it is damaged or MLX is not installed."""
         Weights(path)  # MLX's own message for a bad file says little
-        self._np = import_numpy()
-        self._matrices: dict[str, Any] = {}
-        device.run(self._load, path)
-        self.batch_tokens = BATCH_TOKENS_ON_PROCESSOR if self._on_processor else BATCH_TOKENS
+        on_processor = device.on_processor(device.run(device.import_mlx))
+        self.batch_tokens = BATCH_TOKENS_ON_PROCESSOR if on_processor else BATCH_TOKENS
+        self._network: device.Resident[_Network] = device.Resident(
+            lambda: _Network(path),
+            name=path.stem,
+            needs=lambda: WIDENED * path.stat().st_size,
+            idle_s=IDLE_S,
+        )
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
         """Return unit vectors (n, 384) of n >= 1 sequences of token ids, each of 1 to 256 ids.
 
         A sequence's vector depends on its companions by rounding only (below 1e-6).
         """
-        np = self._np
+        np = import_numpy()
         lengths = np.array([len(sequence) for sequence in sequences])
         token_ids = np.zeros((len(sequences), lengths.max()), np.int32)
         for row, sequence in zip(token_ids, sequences, strict=True):
             row[: len(sequence)] = sequence
         present = (np.arange(token_ids.shape[1]) < lengths[:, None]).astype(np.float32)
-        return device.run(self._forward, token_ids, present)
+        return self._network.use(_Network.compute, token_ids, present)
 
-    def _load(self, path: Path) -> None:
+
+class _Network:
+    """The weights and what is computed with them; made and used on the device's thread only."""
+
+    def __init__(self, path: Path) -> None:
         self._mx = device.import_mlx()
+        self._np = import_numpy()
         self._weights: dict[str, Any] = self._mx.load(str(path))
-        self._on_processor = device.on_processor(self._mx)
+        self._matrices: dict[str, Any] = {}
 
-    def _forward(self, token_ids: Any, present: Any) -> Any:
+    def compute(self, token_ids: Any, present: Any) -> Any:
+        """Return unit vectors (n, 384) of ids (n, longest) and, in the same shape, 1 where there is one."""
         mx, weights = self._mx, self._weights
         token_ids, present = mx.array(token_ids), mx.array(present)
         words = weights["words.values"][token_ids] * weights["words.scale"][token_ids]

@@ -58,9 +58,12 @@ def stop(home: Path, *, patience: float) -> bool:
     if not process:
         return False
     deadline = time.monotonic() + patience
-    while at_work(home):
+    before = 0
+    while process := at_work(home):
         try:
-            if (process := at_work(home)) > 0:
+            # Who has just taken the lock has not yet written its number over that of the one before, and
+            # that may be anybody's by now: only a number that stays is believed.
+            if process > 0 and process == before:
                 os.kill(process, signal.SIGTERM)
         except ProcessLookupError:  # it has just ended, or works on another machine
             pass
@@ -68,6 +71,7 @@ def stop(home: Path, *, patience: float) -> bool:
             raise _busy(process) from error
         if time.monotonic() > deadline:
             raise _busy(process)
+        before = process
         time.sleep(_POLL_S)
     return True
 

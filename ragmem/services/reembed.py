@@ -20,6 +20,9 @@ from ragmem.services.progress import Progress
 LOCK_NAME = "reembed.lock"
 """The file in the home that the process which makes vectors holds; it has its number."""
 
+_LOOK_S = 0.05
+"""Longer than anybody holds the lock who only looks whether somebody works."""
+
 
 @dataclass(slots=True)
 class Reembedded:
@@ -207,19 +210,28 @@ def _pid_in(path: Path) -> int:
         return -1
 
 
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 @contextmanager
 def _alone(home: Path) -> Iterator[None]:
     """Hold the home's lock for making vectors; it goes with the process, however that ends."""
     path = home / LOCK_NAME
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreBusyError(
-                f"the process {_pid_in(path)} makes these vectors already",
-                hint="`ragmem models list` shows how far it is",
-            ) from None
+        deadline = time.monotonic() + _LOOK_S
+        while not _locked(descriptor):
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"the process {_pid_in(path)} makes these vectors already",
+                    hint="`ragmem models list` shows how far it is",
+                )
+            time.sleep(_LOOK_S / 10)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
         yield

@@ -130,8 +130,13 @@ from ragmem.memory import Ragmem
 second_model.EMBEDDED_AT_ONCE = 4
 second_model.DELETED_AT_ONCE = 4
 class Tell:
+    calls = 0
     def begin(self, label, total): pass
-    def advance(self, steps=1): print(steps, flush=True)
+    def advance(self, steps=1):
+        print(steps, flush=True)
+        self.calls += 1
+        if sys.argv[1] == str(self.calls):
+            sys.stdin.readline()
 memory = Ragmem.open()
 drop = memory.store.drop_others
 def dropping(model):
@@ -156,7 +161,7 @@ def test_a_change_that_is_killed_goes_on_where_it_was(filled, open_memory, tmp_p
         **OTHER,
     }
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED], env=environ, stdin=-1, stdout=-1, text=True
+        [sys.executable, "-c", KILLED, until], env=environ, stdin=-1, stdout=-1, text=True
     ) as process:
         assert process.stdout is not None
         for number, line in enumerate(process.stdout, start=1):

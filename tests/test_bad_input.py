@@ -482,7 +482,7 @@ CASES = (
         "a server without its http://",
         "models use ollama:x --url localhost:11434",
         2,
-        '"localhost:11434" is no address of a server',
+        '"localhost:11434" is not an address: it begins with http:// or https://',
     ),
     Case(
         "a key in place of its variable",
@@ -516,7 +516,7 @@ CASES = (
         "a hub that is no address",
         "models pull team/model --from hub.example",
         2,
-        '"hub.example" is no address of a hub',
+        '"hub.example" is not an address: it begins with http:// or https://',
     ),
     Case(
         "a hub that is not there",

@@ -1,9 +1,11 @@
-"""What the commands that name a model share: the option, and the way from a name to a choice."""
+"""What the commands that name a model share: the option, the way from a name to a choice, and addresses."""
 
 import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ragmem.errors import UsageError
 
 if TYPE_CHECKING:
     from ragmem.memory import Ragmem
@@ -28,6 +30,8 @@ def choice_of(
     from ragmem.services.models_found import found
     from ragmem.services.models_use import Wish, choose
 
+    if url:
+        check_address(url, example="http://localhost:8000/v1")
     return choose(
         Wish(model, language=language, url=url, dimensions=dimensions, key_variable=key_variable),
         memory.settings,
@@ -35,3 +39,11 @@ def choice_of(
         models=found(memory.settings.places.data, os.environ, home=memory.home),
         cwd=memory.cwd,
     )
+
+
+def check_address(url: str, *, example: str) -> None:
+    """Raise UsageError for what is no address of a server, or has a secret in it."""
+    from ragmem.backends.providers.settings import url_problem
+
+    if problem := url_problem(url):
+        raise UsageError(problem, hint=f"such as {example}")

@@ -19,6 +19,7 @@ from ragmem.cli.common import (
     size,
     tell,
 )
+from ragmem.cli.models_choosing import check_address
 from ragmem.errors import EXIT_OK, UsageError
 from ragmem.memory import Ragmem, now
 
@@ -69,11 +70,12 @@ def pull(
     Nothing is ever fetched but by this command. Files that run code when they are read (pickles) are left
     out, checksums are compared, and what was interrupted goes on where it was.
     """
-    from ragmem.services.models_hub import Hub
+    from ragmem.services.models_hub import DEFAULT_ENDPOINT, Hub
     from ragmem.services.models_pull import apply, endpoint_of, key_of, plan
 
     with open_memory(quiet=quiet or as_json) as memory:
         endpoint = endpoint_of(os.environ, hub)
+        check_address(endpoint, example=DEFAULT_ENDPOINT)
         opened = Hub(endpoint, key=key_of(os.environ, endpoint, home=memory.home))
         fetching = plan(memory.settings.places.data, opened, model, revision=revision)
         if not as_json and not quiet:

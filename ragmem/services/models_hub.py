@@ -18,7 +18,7 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from ragmem import __version__
-from ragmem.errors import NotFoundError, RagmemError, UsageError
+from ragmem.errors import NotFoundError, RagmemError
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 
@@ -74,11 +74,8 @@ class Hub:
     """A hub at an address; the key goes to that host alone."""
 
     def __init__(self, endpoint: str, *, key: str = "", pause: float = _FIRST_PAUSE_S) -> None:
-        """Raise UsageError for what is no address; `pause` is the seconds before the second try."""
+        """Take an http or https address; `pause` is the seconds before the second try."""
         self.endpoint = endpoint.rstrip("/")
-        parts = urlsplit(self.endpoint)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise UsageError(f'"{endpoint}" is no address of a hub', hint=f"such as {DEFAULT_ENDPOINT}")
         self._key = key
         self._pause = pause
         self._opener = urllib.request.build_opener(_Redirects())
@@ -87,7 +84,12 @@ class Hub:
         """Return the model's revision, licence and files; raises RagmemError for what cannot be had."""
         path = f"api/models/{quote(name)}/revision/{quote(revision, safe='')}?blobs=true"
         with self._asked(path, name=name, revision=revision) as answer:
-            body = answer.read(_MOST_ANSWER_BYTES)
+            try:
+                body = answer.read(_MOST_ANSWER_BYTES)
+            except (OSError, http.client.HTTPException) as error:
+                raise RagmemError(
+                    f'the answer of "{self.endpoint}" breaks off', hint="run the same command again"
+                ) from error
         try:
             found = json.loads(body)
             card = found.get("cardData") or {}

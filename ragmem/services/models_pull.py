@@ -46,8 +46,14 @@ def endpoint_of(environ: Mapping[str, str], given: str = "") -> str:
 
 
 def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
-    """Return the person's token for a hub, or an empty text; the one in a file is for the public hub only."""
-    if given := environ.get("HF_TOKEN"):
+    """Return the person's token for a hub, or an empty text; the one in a file is for the public hub only.
+
+    Raises UsageError for one that cannot be sent.
+    """
+    if given := environ.get("HF_TOKEN", "").strip():
+        if not (given.isascii() and given.isprintable()):
+            # It is not repeated: it is a secret, but for the sign that is wrong.
+            raise UsageError("HF_TOKEN holds signs that no token has", hint="set it once more")
         return given
     if endpoint != DEFAULT_ENDPOINT:
         return ""
@@ -72,7 +78,7 @@ def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> Fetching
             hint="other forms may run code when they are read; look for a conversion, as of mlx-community",
         )
     folder = folder_of(data, name)
-    if _receipt(folder).get("revision") == model.revision:
+    if _receipt(folder).get("revision") == model.revision and _begun_bytes(folder, model) == model.bytes:
         return Fetching(model, folder, 0, there=True)
     left = model.bytes - _begun_bytes(_partial(folder), model)
     free = shutil.disk_usage(next(path for path in folder.parents if path.is_dir())).free

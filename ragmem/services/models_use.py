@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from ragmem.config import LanguageModelSettings, ModelSettings, Settings
 from ragmem.config.values import nearest
@@ -96,8 +95,6 @@ def choose(
 
 
 def _check(wish: Wish) -> None:
-    if wish.url and urlsplit(wish.url).scheme not in {"http", "https"}:
-        raise UsageError(f'"{wish.url}" is no address of a server', hint="such as http://localhost:8000/v1")
     if wish.key_variable and not _VARIABLE.fullmatch(wish.key_variable):
         # Whatever was written may be the key itself: it is not repeated.
         raise UsageError(

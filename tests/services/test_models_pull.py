@@ -287,6 +287,36 @@ def test_the_token_of_a_file_is_for_the_public_hub_alone(tmp_path):
     assert key_of({"HF_TOKEN": "given"}, "http://127.0.0.1:1", home=tmp_path) == "given"
 
 
+def test_a_token_that_cannot_be_sent_is_refused_and_not_repeated(tmp_path):
+    assert key_of({"HF_TOKEN": "given\r\n"}, DEFAULT_ENDPOINT, home=tmp_path) == "given"
+    for token in ("s3cret\r\nX-Evil: 1", "s3cret\u2019"):
+        with pytest.raises(UsageError) as caught:
+            key_of({"HF_TOKEN": token}, DEFAULT_ENDPOINT, home=tmp_path)
+        assert "s3cret" not in str(caught.value) + caught.value.hint
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://me:s3cret@127.0.0.1:9", "hub.example"])
+def test_what_is_no_address_of_a_hub_is_refused_without_its_password(inside, address):
+    refused = inside("models", "pull", NAME, "--from", address)
+    assert refused.returncode == 2
+    assert "s3cret" not in refused.stdout + refused.stderr
+
+
+def test_an_answer_that_breaks_off_is_told(hub, data):
+    hub.broken_answer = True
+    with pytest.raises(RagmemError, match="breaks off"):
+        plan(data, opened(hub), NAME)
+
+
+def test_a_model_whose_files_went_is_fetched_once_more(hub, data, tmp_path):
+    folder = pulled(data, hub).folder
+    (folder / "model.safetensors").unlink()
+    (folder / "config.json").write_bytes(b"")
+    assert not pulled(data, hub).there
+    assert names(data, tmp_path) == [(NAME, "")]
+    assert pulled(data, hub).there
+
+
 def test_a_lock_that_a_process_left_behind_holds_nobody_up(hub, data, tmp_path):
     lock = folder_of(data, NAME).parent / ".partial-team--tiny-embedding-4bit.lock"
     lock.parent.mkdir(parents=True)

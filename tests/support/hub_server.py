@@ -30,6 +30,8 @@ class HubServer:
         self.stall_after = -1
         """Bytes of a file after which nothing comes any more."""
         self.damage = False
+        self.broken_answer = False
+        """Whether what is told of a model breaks off."""
         self.more_files: list[dict] = []
         self.asked: list[tuple[str, str, str]] = []
         """Path, Range and Authorization of each request."""
@@ -111,6 +113,11 @@ def describe(hub: HubServer, request: BaseHTTPRequestHandler, name: str, revisio
         refuse(request, 404, "RepoNotFound")
     elif revision not in {"main", hub.revision}:
         refuse(request, 404, "RevisionNotFound")
+    elif hub.broken_answer:
+        request.send_response(200)
+        request.send_header("Transfer-Encoding", "chunked")
+        request.end_headers()
+        request.wfile.write(b"no length of a piece\r\n")
     else:
         send(request, json.dumps(hub.describe(name)).encode())
 

@@ -179,7 +179,7 @@ def _add_configuration(result: Plan, settings: Settings) -> None:
         path = settings.places.config / name
         if not path.is_file():
             continue
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode()
         clean, hidden = without_secrets(text) if name.endswith(".toml") else (text, [])
         if hidden:
             result.notes.append(f"{name} goes without the secrets of: {', '.join(hidden)}")
@@ -192,7 +192,7 @@ def without_secrets(text: str) -> tuple[str, list[str]]:
     Raises UsageError for a secret that is written with escapes.
     """
     keys = []
-    for key, secret, clean in list(_secrets(tomllib.loads(text), ())):
+    for key, secret, clean in list(_secrets(tomllib.loads(text.removeprefix("\ufeff")), ())):
         keys.append(key)
         if not any(f"{quote}{secret}{quote}" in text for quote in QUOTES):
             raise UsageError(

@@ -24,6 +24,10 @@ while [ $# -gt 0 ]; do
     esac
 done
 
+# Named from where this was started; a program may also be one of the PATH.
+case $venv in /*) ;; *) venv=$(pwd)/$venv ;; esac
+case $python in /* | "") ;; */*) python=$(pwd)/$python ;; esac
+
 cd "$here"
 if command -v sha256sum >/dev/null 2>&1; then
     sha256sum --quiet -c SHA256SUMS || fail "the bundle is damaged; copy it again"

@@ -165,6 +165,17 @@ def test_secrets_stay_at_home(bundle, home):
     assert "limit = 5  # enough" in text
 
 
+def test_a_configuration_with_a_byte_order_mark_is_packed_as_it_is(bundle, home):
+    text = b"\xef\xbb\xbf[query]\r\nlimit = 5\r\n"
+    (home / "config" / "config.toml").write_bytes(text)
+
+    result, path = bundle("b.tar", "--no-wheels")
+
+    assert result.returncode == 0, result.stderr
+    with tarfile.open(path) as tar:
+        assert tar.extractfile("ragmem-bundle/config/config.toml").read() == text
+
+
 def test_a_secret_that_cannot_be_taken_out_is_refused(bundle, home):
     (home / "config" / "config.toml").write_text('[store]\nurl = "postgresql://me:hunt\\u0065r@db/m"\n')
 
@@ -301,7 +312,8 @@ def test_the_installer_needs_the_bundle_alone(bundle, home, tmp_path):
 
     def install():
         return subprocess.run(
-            ["sh", str(person / "ragmem-bundle" / "install.sh"), "--python", str(python)],
+            ["sh", "ragmem-bundle/install.sh", "--python", "../python", "--venv", "its/venv"],
+            cwd=person,
             capture_output=True,
             text=True,
             check=False,
@@ -313,7 +325,7 @@ def test_the_installer_needs_the_bundle_alone(bundle, home, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         f"kept the configuration that is there: {person}/its/config/config.toml",
-        f"ragmem is {person}/.local/share/ragmem-venv/bin/ragmem",
+        f"ragmem is {person}/its/venv/bin/ragmem",
         "ran --offline doctor",
     ]
     model = person / "its" / "data" / "models" / "me--tiny"

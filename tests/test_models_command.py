@@ -1,5 +1,6 @@
 """`ragmem models`: choosing, changing, trying and listing models, on real stores and real servers."""
 
+import fcntl
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from ragmem.domain.model import Draft
 from ragmem.memory import Ragmem
 from ragmem.services.models_background import stop
 from ragmem.services.models_trial import PAIRS
-from ragmem.services.reembed import at_work
+from ragmem.services.reembed import LOCK_NAME, at_work
 
 NOTES = 12
 BUNDLED = "all-MiniLM-L6-v2-int8-1"
@@ -224,6 +225,26 @@ def test_the_same_model_makes_nothing(filled):
     assert "nothing to make" in filled.run("models", "use", "minilm").out
 
 
+def test_a_memory_without_vectors_says_so_and_not_whose_they_are(home):
+    with Ragmem.open() as memory:
+        memory.prepare()
+    assert home.run("models", "resume").out == "nothing to make: there are no vectors yet\n"
+
+
+def test_the_choice_is_named_alike_whatever_becomes_of_the_vectors(filled):
+    begun, made = (
+        filled.run("models", "use", "fake", "--json", *options).document
+        for options in (["--dry-run"], ["--wait"])
+    )
+    assert (begun["model"], made["model"], made["vectors"]) == ("fake", "fake", "made")
+
+
+def test_on_a_terminal_the_lines_stand_out_and_nothing_is_lost(home, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert home.run("models").out.startswith("\x1b[1membedder       \x1b[0m minilm;")
+
+
 def test_a_dry_run_shows_the_lines_and_writes_nothing(filled, ollama):
     shown = use_ollama(filled, ollama, "--dry-run")
     assert shown.code == 0
@@ -284,6 +305,37 @@ def test_a_variable_that_would_win_is_named(home, monkeypatch):
     assert "the variable RAGMEM_MODELS_MODEL is set" in refused.err
     monkeypatch.setenv("RAGMEM_MODELS_MODEL", "embedder")
     assert home.run("models", "use", "ollama:embedder", "--no-test").code == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1", "http://h:port/v1", "http://me:s3cret@h/v1", "http://h/v1?key=s3cret", "h:1", "ftp://h"],
+)
+def test_what_is_no_plain_address_is_not_written(home, url):
+    refused = home.run("models", "use", "compatible:x", "--no-test", "--url", url)
+    assert (refused.code, home.config.exists()) == (2, False)
+    assert "s3cret" not in refused.out + refused.err
+
+
+def test_a_number_that_a_former_process_left_is_nobodys_to_end(home):
+    home.data.mkdir(parents=True)
+    lock = home.data / LOCK_NAME
+    with subprocess.Popen(["sleep", "60"]) as bystander, lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        held.write(str(bystander.pid))
+        held.flush()
+
+        def write_own_number():
+            held.truncate(0)
+            time.sleep(0.3)
+            fcntl.flock(held, fcntl.LOCK_UN)
+
+        threading.Timer(0.02, write_own_number).start()
+        try:
+            assert stop(home.data, patience=10)
+            assert bystander.poll() is None
+        finally:
+            bystander.kill()
 
 
 def test_a_key_is_neither_written_nor_repeated(home):

@@ -155,7 +155,7 @@ def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest:
     from ragmem.services.models_use import named
 
     def line(name: str, text: str) -> None:
-        say(printable(f"{bold(name.ljust(15))} {text}"))
+        say(f"{bold(name.ljust(15))} {printable(text)}")
 
     embedder = named(settings.models)
     if standing is None or not standing.active:

@@ -88,7 +88,7 @@ def say_made(document: dict[str, Any]) -> None:
     elif made:
         say(printable(f"{plural(made, 'vector')} made in {document['seconds']:.1f} s; {model} answers now"))
     else:
-        say(printable(f"nothing to make: the vectors are those of {model}"))
+        say(printable(f"nothing to make: {document['note'] or f'the vectors are those of {model}'}"))
 
 
 class Lines:

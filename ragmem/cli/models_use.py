@@ -88,9 +88,11 @@ def use(
     if not as_json:
         _say_choice(document, quiet=quiet)
     if not dry_run and not language:
-        document |= _make_vectors(wait=wait, quiet=quiet or as_json)
+        made = _make_vectors(wait=wait, quiet=quiet or as_json)
         if not as_json:
-            _say_vectors(document, quiet=quiet)
+            _say_vectors(made, quiet=quiet)
+        # The model stays as it was named; `made` knows it by the name that its vectors have.
+        document = made | document
     if as_json:
         say_json(document)
     return EXIT_BACKEND if document.get("problem") else EXIT_OK

@@ -53,7 +53,7 @@ def sent(server):
 # Batches
 
 
-@given(st.lists(st.text(max_size=60), max_size=40), st.integers(1, 9), st.integers(1, 60))
+@given(st.lists(st.text(max_size=30), max_size=15), st.integers(1, 5), st.integers(1, 40))
 def test_batches_keep_order_and_limits(texts, most, tokens):
     parts = list(batches(texts, most=most, tokens=tokens))
 

@@ -87,6 +87,19 @@ def test_a_cold_query_on_the_default_backends_loads_no_framework(ragmem):
     assert not {name for name in loaded if name.startswith("ragmem.domain.extraction")}
 
 
+@pytest.mark.slow
+def test_a_seed_that_finds_nothing_new_opens_neither_a_store_nor_a_model(ragmem):
+    default = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}
+    said = "The importer failed because of a lock: the fix is one writer, by config."
+    stored = ragmem("ingest", "-", "--project", "user", stdin=said, **default)
+    assert stored.returncode == 0, stored.stderr
+
+    loaded = modules(RUN, "seed")
+
+    assert "ragmem.services.seed" in loaded
+    assert not loaded.intersection([*HEAVY, "numpy"])
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_says(name):
     module = importlib.import_module(COMMANDS[name].module)

@@ -74,11 +74,10 @@ def seed(
             if not tally.files and not quiet and (source or not as_json):
                 globs = ", ".join(memory.settings.sources[tally.source].globs)
                 tell(f"note: source {tally.source}: no file matches {globs}")
-        standing = memory.model_standing()
-    if standing.changing and not quiet:
+        active, wanted = memory.models.active(), memory.models.wanted_id()
+    if active is not None and active.model != wanted and not quiet:
         tell(
-            f'note: the vectors are those of "{standing.active}";'
-            f' `ragmem models use` makes them with "{standing.wanted}"'
+            f'note: the vectors are those of "{active.model}"; `ragmem models use` makes them with "{wanted}"'
         )
     if as_json:
         say_json(_document(report, explain=dry_run))

@@ -183,6 +183,25 @@ def test_json_that_was_cut_before_it_began_is_an_error(chat, begun):
         model.complete("Redis", max_tokens=50, json_schema=SCHEMA)
 
 
+@anthropic
+@pytest.mark.parametrize("ending", ["max_tokens", "model_context_window_exceeded"])
+def test_a_tool_that_was_cut_before_its_input_began_is_an_error(chat, ending):
+    model = chat()
+    content = [{"type": "tool_use", "name": "answer", "input": {}}]
+    chat.server.script.append(Reply(body={"content": content, "stop_reason": ending}))
+
+    with pytest.raises(BackendError, match="did not finish within 50 tokens"):
+        model.complete("Redis", max_tokens=50, json_schema=SCHEMA)
+
+
+@openai
+def test_an_answer_with_half_a_surrogate_pair_can_be_stored(chat):
+    reply = b'{"choices":[{"message":{"content":"a \\ud83d b"},"finish_reason":"stop"}]}'
+    chat.server.script.append(Reply(body=reply))
+
+    assert chat().complete("Name a colour.").encode() == b"a ? b"
+
+
 @all_of_them
 def test_an_empty_answer_is_an_error(chat):
     model = chat()

@@ -480,6 +480,9 @@ def test_a_time_out_is_counted_as_one(server, embedder):
 
 # Configuration
 
+# As the portal shows the address of a deployment.
+PORTAL = "https://n.openai.azure.com/openai/deployments/x/embeddings?api-version=2023-05-15"
+
 
 @pytest.mark.parametrize(
     ("backend", "options", "problems"),
@@ -490,6 +493,7 @@ def test_a_time_out_is_counted_as_one(server, embedder):
         ("azure", {"model": "x"}, ["url is missing", "there is no key: AZURE_OPENAI_API_KEY"]),
         ("compatible", {"model": ""}, ["no model of compatible is named", "url is missing"]),
         ("compatible", {"model": "x", "url": "localhost:8000"}, ["begins with http:// or https://"]),
+        ("azure", {"model": "x", "url": PORTAL}, ["there is no key: AZURE_OPENAI_API_KEY"]),
         ("ollama", {"model": "x"}, []),
         ("gemini", {"model": ""}, ["there is no key: GEMINI_API_KEY or GOOGLE_API_KEY"]),
         ("anthropic", {"model": "x"}, ["anthropic offers no embeddings"]),

@@ -15,6 +15,7 @@ from ragmem.backends.providers.provider import Ask, Completion, Provider, Reques
 from ragmem.backends.providers.schemas import in_words, strict
 
 _TOOL = "answer"
+_CUT = {"max_tokens", "model_context_window_exceeded"}
 
 
 class _Messages:
@@ -49,13 +50,15 @@ class _Messages:
     def read(self, answer: Any) -> Completion:
         """Return the tool's input where there is one, else the text."""
         ending = answer["stop_reason"]
-        text = ""
+        text, cut = "", ending in _CUT
         for part in answer["content"]:
             if part["type"] == "tool_use":
-                return Completion(orjson.dumps(part["input"]).decode(), cut=ending == "max_tokens")
+                # Of an input that was cut there may be nothing left, which is no answer.
+                given = part["input"] or not cut
+                return Completion(orjson.dumps(part["input"]).decode() if given else "", cut=cut)
             if part["type"] == "text":
                 text += part["text"]
-        return Completion(text, cut=ending == "max_tokens", refusal="refusal" if ending == "refusal" else "")
+        return Completion(text, cut=cut, refusal="refusal" if ending == "refusal" else "")
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return what `usage` says; tokens from a cache are tokens of the prompt."""

@@ -8,7 +8,7 @@ from ragmem.backends.providers.embedding import ProviderEmbedder
 from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock
 from ragmem.backends.providers.provider import Provider
-from ragmem.backends.providers.settings import Section, Settings, read_settings, url_problem
+from ragmem.backends.providers.settings import Section, read_settings, url_problem
 from ragmem.backends.providers.transport import Transport
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, LanguageModel
@@ -77,7 +77,7 @@ class ProviderModels:
             return [self._lacks("language model")]
         name, place = self._provider.name, self._settings.place
         found = [f"{problem} ({place})" for problem in (self._nameless(),) if problem]
-        if problem := self._address_problem(self._settings):
+        if problem := self._address_problem():
             found.append(f"{problem} ({place})")
         if problem := self._key.problem():
             found.append(f"{problem} ({name})")
@@ -95,8 +95,8 @@ class ProviderModels:
         default = self._provider.model if self._settings.section == "models" else ""
         return "" if self._settings.model or default else f"no model of {self._provider.name} is named"
 
-    def _address_problem(self, settings: Settings) -> str:
-        if not settings.url:
+    def _address_problem(self) -> str:
+        if not self._settings.url:
             example = self._provider.example
             return "" if self._provider.url else f'url is missing; it looks like "{example}"'
-        return url_problem(settings.url)
+        return url_problem(self._provider.root(self._settings.url))

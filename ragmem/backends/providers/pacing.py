@@ -58,6 +58,7 @@ class Pacing:
         while True:
             with self._lock:
                 now = self._clock.now()
+                self._forget(now)
                 delay = 0.0 if patience.hurried else self._delay(now)
                 if delay <= 0:
                     self._sent.append(now)
@@ -69,9 +70,11 @@ class Pacing:
         with self._lock:
             self._not_before = max(self._not_before, self._clock.now() + seconds)
 
-    def _delay(self, now: float) -> float:
+    def _forget(self, now: float) -> None:
         while self._sent and now - self._sent[0] >= MINUTE_S:
             self._sent.popleft()
+
+    def _delay(self, now: float) -> float:
         full = 0.0
         if self._per_minute and len(self._sent) >= self._per_minute:
             full = self._sent[len(self._sent) - self._per_minute] + MINUTE_S - now

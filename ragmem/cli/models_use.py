@@ -92,7 +92,7 @@ def use(
         if not as_json:
             _say_vectors(made, quiet=quiet)
         # The model stays as it was named; `made` knows it by the name that its vectors have.
-        document = made | document
+        document |= made | {"model": document["model"]}
     if as_json:
         say_json(document)
     return EXIT_BACKEND if document.get("problem") else EXIT_OK

@@ -200,9 +200,12 @@ def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, do
     """Ask about some texts, and put the memories that have them again."""
     unanswered = _ask_about(tools, model, work, texts.chunks, done, singly=False)
     if unanswered and not done.note and done.asked:
-        # Others were answered since. What gets no answer for the second time is refused for what it says,
-        # and would be paid for with every seed.
+        # What gets no answer for the second time, while others do, is refused for what it says, and would be
+        # paid for with every seed.
         again = _ask_about(tools, model, work, {k: texts.chunks[k] for k in unanswered}, done, singly=True)
+        answered = next((chunk for key, chunk in texts.chunks.items() if key not in unanswered), None)
+        if len(again) == len(unanswered) and not done.note and not _answers_still(tools, model, answered):
+            done.note = next(iter(again.values())).told
         if not done.note:
             work.keep_read({k: Answer(problem=f"no answer: {error}") for k, error in again.items()})
     elif unanswered and not done.note:
@@ -212,6 +215,18 @@ def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, do
     if late:
         tools.catalog.extractions.let_wait(late)
         put_again(tools.catalog, tools.open_store(), late)
+
+
+def _answers_still(tools: Tools, model: LanguageModel, chunk: Chunk | None) -> bool:
+    """Tell whether the model answers about a text that it did answer about: it may be down by now."""
+    if chunk is None:
+        return False
+    most = tools.settings.extraction.max_tokens
+    try:
+        model.complete(prompt(chunk), system=SYSTEM, max_tokens=most, json_schema=SCHEMA)
+    except BackendError:
+        return False
+    return True
 
 
 def _ask_about(

@@ -313,6 +313,23 @@ def test_a_text_that_is_refused_twice_is_not_asked_about_with_every_seed(home):
     assert model.prompts == []
 
 
+def test_a_model_that_goes_down_at_the_last_texts_has_refused_none_of_them(home):
+    valid = FakeLanguageModel("valid").complete
+    answers = []
+
+    def down_after_four(prompt, **options):
+        if len(answers) == 4:
+            raise BackendError("the server is gone")
+        answers.append(prompt)
+        return valid(prompt, **options)
+
+    done = home.memory("both", Asked(answer=down_after_four)).seed().extraction
+    assert (done.asked, done.invalid, done.waiting) == (4, 0, 2)
+    assert "the server is gone" in done.note
+    done = home.memory("both", Asked()).seed().extraction
+    assert (done.known, done.asked, done.waiting) == (4, 2, 0)
+
+
 def test_a_cap_ends_the_pass_and_counts_for_nobody_as_invalid(home):
     memory = home.memory("both", RAGMEM_SPEND_DAILY_CALLS="2", RAGMEM_LANGUAGE_MODEL_CONCURRENCY="1")
     report = memory.seed()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LONGEST_ANSWER = 64 * 2**20
 MOST_REDIRECTS = 3
+GRACE_S = 0.05
+"""A time-out that the client notices itself closes the connection; only what it misses is left behind."""
 
 
 class Connection:
@@ -50,7 +52,9 @@ class Connection:
             raise self._failures.slow(patience.timeout_s, query=patience.hurried)
         until = self._clock.now() + seconds
         try:
-            got = within(lambda: self._got(method, url, content, seconds=seconds, until=until), seconds)
+            got = within(
+                lambda: self._got(method, url, content, seconds=seconds, until=until), seconds + GRACE_S
+            )
         except TimeoutError:
             got = None
         if got is None:

@@ -185,6 +185,12 @@ def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_g
     assert filled.run("doctor", "--json").document["well"]
 
 
+def test_the_process_is_at_work_before_another_choice_can_overtake_it(filled, ollama):
+    ollama.protocol.gate.clear()
+    chosen = use_ollama(filled, ollama, "--json").document
+    assert at_work(filled.data) == chosen["process"]
+
+
 def test_going_back_ends_the_process_and_makes_nothing(filled, ollama):
     ollama.protocol.gate.clear()
     process = use_ollama(filled, ollama, "--no-test", "--json").document["process"]

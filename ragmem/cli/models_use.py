@@ -191,7 +191,7 @@ def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
             return {
                 "vectors": "background",
                 **facts,
-                "process": models_background.start(log),
+                "process": models_background.start(home, log),
                 "log": str(log),
             }
         done = reembed(memory, quiet=quiet)

@@ -20,11 +20,15 @@ COMMAND = ("models", "resume", "--background")
 
 _POLL_S = 0.05
 
+_BEGINNING_S = 10.0
+"""For the process to begin, on a busy machine; a second is usual."""
 
-def start(log: Path) -> int:
+
+def start(home: Path, log: Path) -> int:
     """Start the process and return its number; it goes on with what was begun, and writes to the log.
 
-    Raises StorageError where the log cannot be written.
+    Returns when it is at work in the home, so that whoever chooses another model then can end it, or when it
+    has ended already. Raises StorageError where the log cannot be written.
     """
     try:
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -44,7 +48,10 @@ def start(log: Path) -> int:
             stderr=file,
             start_new_session=True,
         )
-    # Not waited for: it shall live on, and who starts it ends first.
+    deadline = time.monotonic() + _BEGINNING_S
+    while at_work(home) != process.pid and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    # Not waited for any longer: it shall live on, and who starts it ends first.
     process.returncode = 0
     return process.pid
 

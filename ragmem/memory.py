@@ -397,8 +397,11 @@ class Ragmem:
         forget_unused(self.catalog, self.settings.chunking)
         return outcome
 
-    def undo_gc(self, run: str = "") -> tuple[TrashRun, int]:
-        """Bring back what a gc run removed, the latest unless one is named."""
+    def undo_gc(self, run: str = "") -> tuple[TrashRun, int, str]:
+        """Bring back what a gc run removed, the latest unless one is named.
+
+        Return the run, how many came back, and why their vectors have to wait (empty: they have them).
+        """
         from ragmem.services.gc import undo
 
         self.require()

@@ -18,7 +18,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.errors import EXIT_OK, UsageError
+from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.services.gc import Plan
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -33,6 +33,7 @@ Examples:
 Exit codes:
   0  done
   2  usage, or more than half would go
+  3  done, but memories wait for vectors: no model can be had
   5  the store is busy
 """
 
@@ -60,12 +61,12 @@ def gc(
         raise UsageError("--run goes with --undo", hint=f"ragmem gc --undo --run {run}")
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         if undo:
-            target, restored = memory.undo_gc(run)
+            target, restored, note = memory.undo_gc(run)
             if as_json:
-                say_json({"schema": 1, "undone": target.run, "restored": restored})
+                say_json({"schema": 1, "undone": target.run, "restored": restored, "note": note})
             else:
                 say(f"restored {plural(restored, 'memory', 'memories')} of run {target.run}")
-            return EXIT_OK
+            return _end(note)
         plan = memory.plan_gc(missing=missing)
         if not as_json:
             _say_plan(plan)
@@ -92,7 +93,15 @@ def gc(
         )
         if outcome.run and not quiet:
             tell(f"undo with: ragmem gc --undo --run {outcome.run}")
-    return EXIT_OK
+    return _end(outcome.note)
+
+
+def _end(note: str) -> int:
+    """Tell why memories wait for their vectors, if some do; return the exit code."""
+    if not note:
+        return EXIT_OK
+    tell(f"failed: found by full text, and finished by the next seed or gc: {note}")
+    return EXIT_FAILED
 
 
 def _say_plan(plan: Plan) -> None:

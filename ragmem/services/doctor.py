@@ -1,6 +1,7 @@
 """Examine a memory from the outside in: home, models, database, catalog, store, and a write of its own."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
@@ -15,6 +16,7 @@ def examine(patient: Patient) -> Report:
     """Run all checks; those that need the database end where it cannot be read. Nothing is mended."""
     around = list(_run(HOME_CHECKS, patient))
     models = list(_run(MODEL_CHECKS, patient))
+    patient = replace(patient, answered=not _any_failed(one for one in models if one.name == "embedder"))
     inside: list[Check] = []
     if _can_be_examined(patient):
         inside += _run(FIRST, patient)

@@ -136,9 +136,10 @@ def pending(patient: Patient) -> Iterator[Check]:
 
 def store(patient: Patient) -> Iterator[Check]:
     """Hold the store against its invariants and against the catalog."""
+    deep = patient.deep and patient.answered
     try:
         held = patient.open_store()
-        found = held.check(deep=patient.deep)
+        found = held.check(deep=deep)
         found += between(patient.catalog, held) if not found else []
     except StoreDamagedError as error:
         yield Check("store", "failed", str(error), REPAIR, "store")
@@ -150,8 +151,9 @@ def store(patient: Patient) -> Iterator[Check]:
         figures = held.statistics()
         said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items())
         yield Check("store", "ok", said)
-    yield from _models_of_vectors(patient)
-    if patient.deep and not found:
+    if patient.answered:
+        yield from _models_of_vectors(patient)
+    if deep and not found:
         yield from _told(
             "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "anew"
         )
@@ -165,10 +167,10 @@ def _models_of_vectors(patient: Patient) -> Iterator[Check]:
     """Tell of vectors that no search can find: of a model that neither answers nor is about to."""
     try:
         embedder = patient.open_models().embedder
+        wanted = (embedder.model_id, embedder.dimensions)  # a provider may be asked for these
         coming = patient.model_standing().wanted
     except RagmemError:
         return  # the checks of the models tell why
-    wanted = (embedder.model_id, embedder.dimensions)
     by_model = patient.open_store().vector_models()
     for (model, dimensions), count in by_model.items():
         if model not in {wanted[0], coming}:

@@ -62,6 +62,8 @@ class Patient:
     """Returns what the configured language model lacks, without asking it for anything."""
     now: datetime
     deep: bool = False
+    answered: bool = True
+    """False where no vector can be made: what compares vectors is left out, for it would only wait."""
     read_only: bool = False
 
 

@@ -13,7 +13,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.trash import TrashRun
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State, Tier, digest
-from ragmem.errors import NotFoundError, UsageError
+from ragmem.errors import BackendError, NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.index import forget, index_pending
 from ragmem.services.judge import chunks_of
@@ -66,7 +66,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What gc did; `run` names it for undo, and is empty when no memory was removed."""
+    """What gc did; `run` names it for undo, and is empty when no memory was removed.
+
+    `note` says why memories that were to be finished wait, and is empty where none does.
+    """
 
     run: str
     removed: int
@@ -74,6 +77,7 @@ class Outcome:
     dropped: int
     swept: Mapping[str, int]
     purged: int
+    note: str = ""
 
 
 def plan(
@@ -160,17 +164,29 @@ def apply(
     if dropping:
         store.delete(dropping)
     mending = decided.ids("mend")
+    note = ""
     if mending:
         catalog.memories.mark(mending, State.PENDING)
-        index_pending(catalog, store)
+        note = _finish(catalog, store)
+    waiting = catalog.memories.ids(states=[State.PENDING]).intersection(mending) if note else ()
     return Outcome(
         run=run,
         removed=len(removing),
-        mended=len(mending),
+        mended=len(mending) - len(waiting),
         dropped=len(dropping),
         swept=store.sweep(),
         purged=catalog.trash.purge(now=now, keep=keep_trash),
+        note=note,
     )
+
+
+def _finish(catalog: Catalog, store: Store) -> str:
+    """Index what waits; return why it has to wait on where no vectors can be had, or nothing."""
+    try:
+        index_pending(catalog, store)
+    except BackendError as error:
+        return error.told
+    return ""
 
 
 def trash(
@@ -202,10 +218,11 @@ def trash(
 
 def undo(
     catalog: Catalog, store: Store, *, sizes: ChunkingSettings, run: str = "", now: datetime
-) -> tuple[TrashRun, int]:
-    """Bring back what a run removed (the latest when none is named); return the run and how many came back.
+) -> tuple[TrashRun, int, str]:
+    """Bring back what a run removed, the latest when none is named.
 
-    A memory that has been stored anew meanwhile is left as it is.
+    Return the run, how many came back, and why their vectors have to wait (empty: they have them). A memory
+    that has been stored anew meanwhile is left as it is.
     """
     runs = catalog.trash.runs()
     chosen = [candidate for candidate in runs if not run or candidate.run == run]
@@ -221,8 +238,7 @@ def undo(
         catalog.memories.accept([(_revived(memory), chunks_of(memory, sizes)) for memory in back])
         catalog.trash.drop(target.run)
         catalog.log.write("undo", {"run": target.run, "restored": len(back)}, now=now)
-    index_pending(catalog, store)
-    return target, len(back)
+    return target, len(back), _finish(catalog, store)
 
 
 def _revived(memory: Memory) -> Memory:

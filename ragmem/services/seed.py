@@ -111,7 +111,7 @@ def _resume(
 ) -> tuple[int, str]:
     """Finish what an earlier run left; with `rebuild`, take everything out of the store first.
 
-    Return how many had been left, and why they are left again where no vectors can be had.
+    Return how many of those left were finished, and why the others wait on where no vectors can be had.
     """
     left = len(catalog.memories.ids(states=[State.PENDING]))
     if rebuild:
@@ -133,7 +133,7 @@ def _resume(
         try:
             index_pending(catalog, store, advance=progress.advance)
         except BackendError as error:
-            return left, error.told
+            return max(0, left - len(catalog.memories.ids(states=[State.PENDING]))), error.told
     return left, ""
 
 

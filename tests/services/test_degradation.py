@@ -1,10 +1,13 @@
 """A model that cannot be had: nothing is lost, nobody waits for long, and it is said once."""
 
+import json
 import socket
 import time
 from contextlib import closing
 
 import pytest
+from provider_protocols import Ollama
+from provider_servers import serving
 
 from ragmem.backends.fake import FakeModels
 from ragmem.domain.model import Draft, State
@@ -69,7 +72,7 @@ def test_a_seed_without_a_model_keeps_everything_and_the_next_one_finishes(open_
     assert report.note
     assert down.catalog.files.seen("notes")
     again = down.seed()
-    assert (again.pending, bool(again.note), again.failed) == (report.pending, True, 0)
+    assert (again.resumed, again.pending, bool(again.note), again.failed) == (0, report.pending, True, 0)
     answer = down.query("stale lock restart")
     assert (answer.rung, answer.matches[0].memory.title) == ("text", "Stale lock")
     up = open_memory(**STORE)
@@ -128,6 +131,33 @@ def test_an_ingest_finishes_what_waits_from_before_some_at_a_time(open_memory, m
     assert pending(up) == 10
     up.ingest([draft(101)])
     assert pending(up) == 0
+
+
+def test_a_gc_without_a_model_does_the_rest_and_says_what_waits(open_memory, inside, tmp_path):
+    up = open_memory(**STORE)
+    first, second = (one.id for one in up.ingest([draft(1), draft(2)]))
+    run = up.forget([first])
+    home = {"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE_DOWN}
+    undone = inside("gc", "--undo", "--run", run, **home)
+    assert (undone.returncode, undone.stdout) == (3, f"restored 1 memory of run {run}\n")
+    assert undone.stderr.count("is down") == 1
+    up.store.delete([second])
+    up.catalog.files.forget([])
+    collected = inside("gc", "--yes", "--json", **home)
+    outcome = json.loads(collected.stdout)["outcome"]
+    assert (collected.returncode, outcome["mended"], collected.stderr.count("is down")) == (3, 0, 1)
+    assert "is down" in outcome["note"]
+    assert up.apply_gc(up.plan_gc()).mended == 2
+    assert up.store.check(deep=True) == []
+
+
+def test_a_doctor_says_once_that_a_provider_is_down_whose_length_nobody_knows(open_memory, provider):
+    with serving(Ollama()) as server:
+        environ = {**provider, "RAGMEM_MODELS_MODEL": "embedder"}
+        open_memory(**{**environ, "RAGMEM_MODELS_URL": server.root}).ingest([draft(1)])
+    report = open_memory(**environ).examine(deep=True)
+    told = [check.name for check in report.checks if "127.0.0.1" in check.detail]
+    assert told == ["embedder"]
 
 
 def test_the_command_line_says_it_once_and_fails(inside, notes, tmp_path):

@@ -54,7 +54,7 @@ def test_undo_brings_back_the_same_memories(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
     before = {m.id: m for m in memory.catalog.memories.each()}
     memory.apply_gc(memory.plan_gc())
-    _, restored = memory.undo_gc()
+    _, restored, _ = memory.undo_gc()
     after = {m.id: m for m in memory.catalog.memories.each()}
     assert restored == 1
     assert after == before
@@ -200,7 +200,7 @@ def test_what_was_forgotten_on_request_comes_back_by_undo(memory):
     run = memory.forget([match.memory.id[:12]])
     assert match.memory.id not in memory.catalog.memories.ids()
     assert match.memory.id not in memory.store.memory_ids()
-    undone, count = memory.undo_gc()
+    undone, count, _ = memory.undo_gc()
     assert (undone.run, count) == (run, 1)
     assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED])
     assert match.memory.id in memory.store.memory_ids()

@@ -165,7 +165,7 @@ def test_what_one_machine_removes_another_can_bring_back(pair):
     (lock,) = [one.id for one in anna.memory.catalog.memories.each() if one.uri.endswith("lock.md")]
     anna.memory.forget([lock])
     assert "lock" not in ben.found("stale lock")
-    run, count = ben.memory.undo_gc()
+    run, count, _ = ben.memory.undo_gc()
     assert (run.memories, count) == (1, 1)
     assert anna.found("stale lock")[0] == "lock"
 

@@ -22,6 +22,8 @@ class ModelsContract:
         "naïve café: déjà vu 東京 🙂",
     )
 
+    DAMAGED = ("a\x00b", "\ud83d", "x \udfff\ud800", "\x1b[2J")
+
     def open_models(self) -> Models:
         """Return the models under test."""
         raise NotImplementedError
@@ -63,6 +65,14 @@ class ModelsContract:
         with self._embedder() as embedder:
             one, other, bread = embedder.embed(self.TEXTS[:3], role="document")
             assert one @ other > one @ bread
+
+    def test_what_is_no_text_has_a_vector_and_changes_no_other(self) -> None:
+        """Damaged files bring NUL, controls and halves of surrogate pairs; the rest of the call is sound."""
+        with self._embedder() as embedder:
+            rows = embedder.embed([*self.DAMAGED, self.TEXTS[0]], role="document")
+            assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-4)
+            (alone,) = embedder.embed(self.TEXTS[:1], role="document")
+            assert np.allclose(rows[-1], alone, atol=1e-4)
 
     def test_a_long_text_is_taken(self) -> None:
         """Cut off or not, it gives one row."""

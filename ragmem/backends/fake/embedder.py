@@ -26,7 +26,11 @@ _STEM = 4
 @lru_cache(maxsize=65536)
 def _direction(word: str) -> NDArray[np.float32]:
     """Return a vector of 384 signs that stands for a word; those of two words are nearly orthogonal."""
-    bits = np.unpackbits(np.frombuffer(hashlib.blake2b(word.encode(), digest_size=48).digest(), np.uint8))
+    bits = np.unpackbits(
+        np.frombuffer(
+            hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=48).digest(), np.uint8
+        )
+    )
     return bits.astype(np.float32) * 2 - 1
 
 

@@ -31,8 +31,9 @@ def hub_cache(environ: Mapping[str, str], *, home: Path) -> Path:
 def snapshot_of(folder: Path) -> Path | None:
     """Return the files of a model in the hub's cache: of its branch main, else of what was fetched last."""
     try:
-        main = folder / "snapshots" / (folder / "refs" / "main").read_text(encoding="ascii").strip()
-        if main.is_dir():
+        revision = (folder / "refs" / "main").read_text(encoding="ascii").strip()
+        main = folder / "snapshots" / revision
+        if revision and main.is_dir():  # a file that was torn while it was written may be empty
             return main
     except (OSError, ValueError):
         pass

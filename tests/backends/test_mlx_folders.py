@@ -81,6 +81,8 @@ def test_the_main_branch_of_the_hubs_cache_comes_before_what_was_fetched_later(t
     os.utime(model / "snapshots" / "bbbb", (2e9, 2e9))
     assert mlx.find_folder("someone/tiny", {}).name == "bbbb"
     (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("")
+    assert mlx.find_folder("someone/tiny", {}).name == "bbbb"
     (model / "refs" / "main").write_text("aaaa")
     assert mlx.find_folder("someone/tiny", {}).name == "aaaa"
 

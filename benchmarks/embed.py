@@ -148,34 +148,40 @@ def measure_speed(
     counts: Sequence[int],
     *,
     cores: int,
+    alone: bool,
     rounds: int,
     seconds: float,
 ) -> None:
     """Time slices of the same texts on one core or on all, the engines taking turns in changing order."""
-    workers = {}
-    core = max(os.sched_getaffinity(0)) if cores == 1 and hasattr(os, "sched_getaffinity") else None
+    workers: dict[str, Worker] = {}
+    core = max(os.sched_getaffinity(0)) if alone and hasattr(os, "sched_getaffinity") else None
     for engine, figures in results.items():
         if figures.left_out:
             continue
         try:
-            workers[engine] = Worker(environment, engine, threads=cores, core=core)
+            workers[engine] = Worker(environment, engine, threads=1 if alone else cores, core=core)
             workers[engine].ask(do="embed", texts=str(texts), to=1)
         except EngineError as error:
             figures.left_out = str(error)
             workers.pop(engine, None)
     sizes = dict.fromkeys(workers, LEAST_SLICE)
     slow: set[str] = set()
-    for turn in range(rounds + 1):
-        order = list(workers)
+    order = list(workers)
+    for turn in range(rounds + 1 if order else 0):
         for engine in order[turn % len(order) :] + order[: turn % len(order)]:
-            if engine in slow and turn > SLOW_ROUNDS:
+            figures = results[engine]
+            if figures.left_out or (engine in slow and turn > SLOW_ROUNDS):
                 continue
             size = sizes[engine]
-            answer = workers[engine].ask(do="embed", texts=str(texts), to=size)
+            try:
+                answer = workers[engine].ask(do="embed", texts=str(texts), to=size)
+            except EngineError as error:
+                figures.left_out = str(error)
+                continue
             if turn:
-                tokens, figures = sum(counts[:size]), results[engine]
-                (figures.one_core if cores == 1 else figures.all_cores).append(tokens / answer["wall"])
-                if cores == 1:
+                tokens = sum(counts[:size])
+                (figures.one_core if alone else figures.all_cores).append(tokens / answer["wall"])
+                if alone:
                     figures.processor.append(tokens / answer["cpu"])
             fits = int(size * seconds / answer["wall"])
             if fits < LEAST_SLICE:
@@ -210,14 +216,18 @@ def measure_fidelity(
         if figures.left_out:
             continue
         common.tell(f"fidelity of {engine}")
-        worker = Worker(environment, engine, threads=cores, core=None)
-        worker.ask(do="embed", texts=str(path), to=1)
-        trial = worker.ask(do="embed", texts=str(path), to=LEAST_SLICE * 2)
-        rate = LEAST_SLICE * 2 / trial["wall"]
-        count = len(mixed)
-        if rate * patience < count:
-            count = max(LEAST_SLICE * 4, int(rate * SAMPLE_SECONDS))
-        answer = worker.ask(do="embed", texts=str(path), to=count, save=str(out))
+        try:
+            worker = Worker(environment, engine, threads=cores, core=None)
+            worker.ask(do="embed", texts=str(path), to=1)
+            trial = worker.ask(do="embed", texts=str(path), to=LEAST_SLICE * 2)
+            rate = LEAST_SLICE * 2 / trial["wall"]
+            count = len(mixed)
+            if rate * patience < count:
+                count = max(LEAST_SLICE * 4, int(rate * SAMPLE_SECONDS))
+            answer = worker.ask(do="embed", texts=str(path), to=count, save=str(out))
+        except EngineError as error:
+            figures.left_out = str(error)
+            continue
         worker.close()
         vectors = np.load(out)
         figures.memory = answer["memory"]
@@ -304,14 +314,15 @@ def run(
     results = {engine: Figures() for engine in wanted}
     common.tell(f"first vectors, {len(texts)} texts of {statistics.fmean(counts):.0f} tokens for the rest")
     measure_first(environment, results, QUICK_STARTS if quick else STARTS)
-    for number in (1, cores):
-        common.tell(f"throughput on {number} core{'s'[: number - 1]}")
+    for alone in (True, False):
+        common.tell(f"throughput on {'one core' if alone else f'all cores ({cores})'}")
         measure_speed(
             environment,
             results,
             path,
             counts,
-            cores=number,
+            cores=cores,
+            alone=alone,
             rounds=QUICK_ROUNDS if quick else ROUNDS,
             seconds=QUICK_ROUND_SECONDS if quick else ROUND_SECONDS,
         )
@@ -322,7 +333,7 @@ def run(
     for figures in results.values():
         if figures.left_out:
             common.tell(f"left out: {figures.left_out}")
-    working = {engine: figures for engine, figures in results.items() if figures.all_cores}
+    working = {engine: figures for engine, figures in results.items() if not figures.left_out}
     operations = matrix_operations() + attention_operations(counts)
     limits = {engine: peak / operations for engine, peak in peaks.items()}
     document = {

@@ -116,6 +116,8 @@ def verdicts(results: Mapping[str, Figures], limits: Mapping[str, float]) -> lis
             lost = base.fidelity["recall"] - figures.fidelity["recall"]
             fair = "met" if lost <= RECALL_TARGET else "NOT met"
             line += f", recall@10 {-lost:+.4f} ({fair}: within {RECALL_TARGET})"
+        else:
+            line += ", recall@10 not judged: an engine was too slow for all texts"
         if speed < least and engine in limits:
             line += f"; its matrices alone would allow {limits[engine]:,.0f} tokens/s on one core"
         lines.append(line)

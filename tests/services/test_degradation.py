@@ -151,6 +151,15 @@ def test_a_gc_without_a_model_does_the_rest_and_says_what_waits(open_memory, ins
     assert up.store.check(deep=True) == []
 
 
+def test_no_provider_is_asked_for_a_length_that_its_vectors_tell(open_memory, provider):
+    with serving(Ollama()) as server:
+        environ = {**provider, "RAGMEM_MODELS_MODEL": "embedder", "RAGMEM_MODELS_URL": server.root}
+        open_memory(**environ).ingest([draft(1)])
+        before = len(server.posts)
+        answer = open_memory(**environ).query("", question=Question("worker1 queue", mode="naive"))
+        assert (answer.notes, len(server.posts) - before) == ((), 1)
+
+
 def test_a_doctor_says_once_that_a_provider_is_down_whose_length_nobody_knows(open_memory, provider):
     with serving(Ollama()) as server:
         environ = {**provider, "RAGMEM_MODELS_MODEL": "embedder"}

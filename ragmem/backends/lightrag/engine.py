@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag import registration
+from ragmem.backends.lightrag import reads, registration
 from ragmem.backends.lightrag.home import Home, register, working_dir
 from ragmem.backends.lightrag.names import SEPARATOR
 from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
@@ -273,6 +273,10 @@ class Engine:
 
     def _open(self, workspace: str) -> Instance:
         embedder = self._home.embedder = self._embedder
+        with self._home.database.read() as connection:
+            stored = reads.dimensions_of(connection, embedder.model_id)
+        # A provider may have to be asked for it, and a question would wait meanwhile.
+        dimensions = stored or embedder.dimensions
         # Another store of the same home may have been opened since; the storages would take its connections.
         register(self._home)
 
@@ -285,7 +289,7 @@ class Engine:
                 working_dir=working_dir(self._home.database.home),
                 workspace=workspace,
                 storages=OURS,
-                embedding=Embedding(embedder.model_id, embedder.dimensions, embed),
+                embedding=Embedding(embedder.model_id, dimensions, embed),
                 models=self._home.models,
                 options=self._options,
             )

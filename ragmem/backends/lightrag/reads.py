@@ -41,6 +41,15 @@ def vector_models(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
     }
 
 
+def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
+    """Return how long this model's vectors are; 0 where no chunk has one."""
+    row = connection.execute(
+        "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+        (names.CHUNKS, model),
+    ).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
 def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: str, dimensions: int) -> None:
     """Raise BackendError where this model made vectors, and all of them with another number of dimensions.
 

@@ -16,7 +16,7 @@ from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock, Pacing, Patience, backoff
 from ragmem.backends.providers.provider import Provider
 from ragmem.backends.providers.settings import Settings, url_problem
-from ragmem.errors import BackendError, ConfigError
+from ragmem.errors import BackendError
 from ragmem.ports import Call, Purpose
 
 LOOK_S = 3.0
@@ -82,7 +82,8 @@ class Transport:
     ) -> Any:
         """Return the answer's JSON; each attempt is admitted by the meter before, and recorded after."""
         if problem := url_problem(self._root):
-            raise ConfigError(problem, hint=f"write url in {self._settings.place}")
+            # As good as a server that is down: full text answers, and what is handed in is kept.
+            raise BackendError(problem, hint=f"write url in {self._settings.place}")
         content = orjson.dumps({**body, **self._settings.body})
         attempt = 0
         while True:

@@ -95,6 +95,11 @@ def read_answer(answer: str, text: str) -> Answer:
     return Answer()
 
 
+def no_answer(reason: str) -> Answer:
+    """Return what stands for the answer of a model that gives none about a text; a reason may be any text."""
+    return Answer(problem=_shortened(f"no answer: {_plain(reason)}", MAX_EXCERPT_CHARS))
+
+
 def _rows(found: LooseJson) -> Iterator[dict[str, object]]:
     """Yield what looks like an entity or a relationship, wherever in the answer it stands."""
     waiting: list[object] = list(reversed(found.values))

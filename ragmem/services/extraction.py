@@ -14,7 +14,7 @@ from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.extractions import RULES, By, Choice
 from ragmem.config import Settings
-from ragmem.domain.extraction_answer import Answer, read_answer
+from ragmem.domain.extraction_answer import Answer, no_answer, read_answer
 from ragmem.domain.extraction_prompt import SCHEMA, SYSTEM, model_key, prompt, text_key
 from ragmem.domain.model import Chunk
 from ragmem.errors import BackendError
@@ -207,7 +207,7 @@ def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, do
         if len(again) == len(unanswered) and not done.note and not _answers_still(tools, model, answered):
             done.note = next(iter(again.values())).told
         if not done.note:
-            work.keep_read({k: Answer(problem=f"no answer: {error}") for k, error in again.items()})
+            work.keep_read({key: no_answer(str(error)) for key, error in again.items()})
     elif unanswered and not done.note:
         done.note = next(iter(unanswered.values())).told
     work.put()

@@ -300,7 +300,7 @@ def test_a_text_that_is_refused_twice_is_not_asked_about_with_every_seed(home):
 
     def refuse(prompt, **options):
         if NAMES[2] in prompt:
-            raise BackendError("the provider does not like this text")
+            raise BackendError("the provider does not like \ud83d in this text")
         return valid(prompt, **options)
 
     model = Asked(answer=refuse)

@@ -2,10 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from ragmem.domain.model import Draft, State
-from ragmem.memory import Ragmem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Draft, Memory, State
+from ragmem.memory import Ragmem, now
 from ragmem.services.hand_in import HandIn
+from ragmem.services.index import index_pending
+from ragmem.services.invariants import violations
+from ragmem.services.judge import judge
 
 TEXT = "The importer failed because of a lock: the fix is one writer, by config."
 
@@ -27,6 +35,61 @@ def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
     (stored,) = memory.catalog.memories.each()
     assert (stored.state, stored.text) == (State.INDEXED, f"{TEXT} Since March.")
     assert memory.store.memory_ids() == {stored.id}
+
+
+def happen(other: Ragmem, held: Memory, fate: str) -> None:
+    """Do to a memory what another process may do while it is embedded."""
+    if fate == "leaves":
+        other.forget([held.id])
+    elif fate == "is renamed":
+        other.ingest([Draft("ingest", held.uri, held.text, "another title")])
+    elif fate == "fades":
+        other.ingest([Draft("ingest", held.uri, "ok thanks", held.title)])
+    elif fate == "changes":
+        other.ingest([Draft("ingest", held.uri, f"{held.text} Since March.", held.title)])
+    elif fate == "is accepted anew":
+        draft = Draft("ingest", held.uri, f"{held.text} Not indexed yet.", held.title)
+        judged = judge(draft, now=now(), sizes=ChunkingSettings(), keep_discarded=True)
+        other.catalog.memories.accept([(judged.memory, judged.chunks)])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["stays", "changes", "is renamed", "fades", "leaves", "is accepted anew"]),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_whatever_happens_to_memories_while_they_are_embedded_the_store_follows_the_catalog(fates):
+    environ = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        environ["RAGMEM_HOME"] = str(home / "ragmem")
+        with (
+            Ragmem.open(environ=environ, home=home, cwd=home) as memory,
+            Ragmem.open(environ=environ, home=home, cwd=home) as other,
+        ):
+            put, happened = memory.store.put, []
+
+            def late(records, **options):
+                for held, fate in zip(
+                    [one.memory for one in records], [] if happened else fates, strict=False
+                ):
+                    happen(other, held, fate)
+                happened.append(True)
+                put(records, **options)
+
+            memory.store.put = late
+            memory.ingest([Draft("ingest", f"/{n}", f"{TEXT} No {n}.", f"n{n}") for n in range(len(fates))])
+            index_pending(memory.catalog, memory.store)
+            assert happened
+            assert violations(memory.catalog, memory.store) == []
+            assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
+            assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED])
+            memories = memory.catalog.memories
+            kept = {chunk.id for one in memories.each() for chunk in memories.chunks(one)}
+            assert {hit.chunk_id for hit in memory.store.search(TEXT, limit=50)} <= kept
 
 
 def test_without_a_model_the_text_is_kept_and_found_and_finished_later(open_memory: Callable[..., Ragmem]):

@@ -549,7 +549,7 @@ CASES = (
         "seed",
         6,
         'the database "~/ragmem/data/memory.db" was written by a newer ragmem: its catalog has schema 99,'
-        " this one knows 2",
+        " this one knows 3",
         _newer,
     ),
 )

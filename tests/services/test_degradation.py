@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 
 import pytest
-from provider_protocols import Ollama
+from provider_protocols import Ollama, Reply
 from provider_servers import serving
 
 from ragmem.backends.fake import FakeModels
@@ -158,6 +158,16 @@ def test_no_provider_is_asked_for_a_length_that_its_vectors_tell(open_memory, pr
         before = len(server.posts)
         answer = open_memory(**environ).query("", question=Question("worker1 queue", mode="naive"))
         assert (answer.notes, len(server.posts) - before) == ((), 1)
+
+
+def test_a_question_of_an_engines_mode_waits_for_a_model_once(open_memory, provider):
+    with serving(Ollama()) as server:
+        environ = {**provider, "RAGMEM_MODELS_MODEL": "embedder", "RAGMEM_MODELS_URL": server.root}
+        open_memory(**environ).ingest([draft(1)])
+        before = len(server.posts)
+        server.script.extend([Reply(500)] * 9)
+        answer = open_memory(**environ).query("", question=Question("worker1 queue", mode="mix"))
+        assert (answer.rung, len(answer.notes), len(server.posts) - before) == ("text", 1, 1)
 
 
 def test_a_doctor_says_once_that_a_provider_is_down_whose_length_nobody_knows(open_memory, provider):

@@ -5,6 +5,7 @@ import atexit
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from ragmem.ports import Embedder, Models
 
 FAREWELL = 5.0
 """Seconds that an interrupted coroutine has to end; a driver waits longer for a server that is frozen."""
+
+FAILURE_KEPT_S = 1.0
+"""Seconds for which a model that failed a question is not asked again: LightRAG does so at once."""
 
 _UNBOUNDED = 100_000_000
 
@@ -249,6 +253,22 @@ def _settings(options: Mapping[str, object]) -> dict[str, Any]:
     return {**settings, **options}
 
 
+class _Failure:
+    """What a model said last of why it does not answer, for the length of one question."""
+
+    def __init__(self) -> None:
+        self._error: BackendError | None = None
+        self._until = 0.0
+
+    def keep(self, error: BackendError) -> None:
+        self._error, self._until = error, time.monotonic() + FAILURE_KEPT_S
+
+    def again(self) -> None:
+        """Raise the failure anew where it is of this moment."""
+        if self._error is not None and time.monotonic() < self._until:
+            raise BackendError(str(self._error), hint=self._error.hint)
+
+
 class Engine:
     """LightRAG for each workspace of a home, built on first use."""
 
@@ -280,8 +300,18 @@ class Engine:
         # Another store of the same home may have been opened since; the storages would take its connections.
         register(self._home)
 
+        failed = _Failure()
+
         async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
-            return embedder.embed(list(texts), role="query" if context == "query" else "document")
+            if context != "query":
+                return embedder.embed(list(texts), role="document")
+            # One question embeds up to four times, though the first failed: it would wait each time.
+            failed.again()
+            try:
+                return embedder.embed(list(texts), role="query")
+            except BackendError as error:
+                failed.keep(error)
+                raise
 
         return start(
             construct(

@@ -377,6 +377,16 @@ def test_attention_scores_beyond_the_range_of_exp_give_the_same_vectors(monkeypa
     assert np.abs(embedder.embed(SENTENCES, role="document") - vectors).max() <= 1e-6
 
 
+@pytest.mark.parametrize("lengths", [(1,), (2, 1, 44), (1, 48), (49, 79), (127, 129, 128), (256, 3, 255)])
+def test_a_length_at_the_seams_of_the_numpy_engine_gives_the_same_vectors_in_any_company(lengths):
+    engine = open_engine("numpy", FOLDER)
+    draw = np.random.default_rng(sum(lengths))
+    sequences = [draw.integers(0, 30_000, length).tolist() for length in lengths]
+    alone = np.concatenate([engine.forward([sequence]) for sequence in sequences])
+    assert np.abs(engine.forward(sequences) - alone).max() <= 1e-6
+    assert np.allclose(np.linalg.norm(alone, axis=1), 1, atol=1e-6)
+
+
 @pytest.mark.parametrize("factor", [-300.0, 300.0])
 def test_attention_of_huge_scores_goes_to_the_largest(factor):
     engine = open_engine("numpy", FOLDER)

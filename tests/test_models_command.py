@@ -344,6 +344,13 @@ def test_a_number_that_a_former_process_left_is_nobodys_to_end(home):
             bystander.kill()
 
 
+def test_a_backend_that_only_stores_is_no_model(home):
+    refused = home.run("models", "use", "lightrag", "--no-test")
+    assert refused.code == 2
+    assert '"lightrag" is neither a backend nor a model' in refused.err
+    assert "lightrag" not in refused.err.partition("known:")[2]
+
+
 def test_a_key_is_neither_written_nor_repeated(home):
     refused = home.run("models", "use", "openai:x", "--no-test", "--key-variable", "sk-proj-123/secret")
     assert (refused.code, home.config.exists()) == (2, False)

@@ -35,6 +35,11 @@ def names() -> list[str]:
     return sorted({*SHIPPED, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
 
 
+def names_with_models() -> list[str]:
+    """Return the names of the backends that have models; those of other packages are not loaded to see."""
+    return [name for name in names() if name not in SHIPPED or hasattr(_module(name), "open_models")]
+
+
 def _module(name: str) -> ModuleType:
     if name in SHIPPED:
         return importlib.import_module(SHIPPED[name])

@@ -35,7 +35,7 @@ def choice_of(
     return choose(
         Wish(model, language=language, url=url, dimensions=dimensions, key_variable=key_variable),
         memory.settings,
-        backends=backends.names(),
+        backends=backends.names_with_models(),
         models=found(memory.settings.places.data, os.environ, home=memory.home),
         cwd=memory.cwd,
     )

@@ -85,7 +85,9 @@ def change(patient: Patient) -> Iterator[Check]:
         told = f"the vectors are of {standing.active}, and this store takes those of one model only"
         yield Check("model change", "warning", told, "ragmem seed --rebuild")
     elif standing.problem:
-        yield Check("model change", "warning", f"{told}; {standing.problem}", "ragmem models test")
+        # Where only the former model is lost, making the vectors is all that helps.
+        fix = "ragmem models resume" if standing.wanted else "ragmem models test"
+        yield Check("model change", "warning", f"{told}; {standing.problem}", fix)
     elif standing.running:
         yield Check("model change", "ok", told)
     else:

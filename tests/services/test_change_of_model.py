@@ -289,6 +289,8 @@ def test_a_home_of_an_earlier_release_changes_its_model(name, open_memory, tmp_p
     assert OLD_ID in answer.notes[0]
     assert answer.matches
     assert "cannot be had" in memory.model_standing().problem
+    (told,) = [check for check in memory.examine().checks if check.name == "model change"]
+    assert told.fix == "ragmem models resume"
     (stored,) = memory.ingest(drafts(1))
     assert "nothing says how to open it" in stored.note
     assert memory.reembed().finished

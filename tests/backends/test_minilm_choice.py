@@ -10,7 +10,7 @@ import pytest
 from ragmem.backends import minilm
 from ragmem.backends.minilm import choice
 from ragmem.backends.minilm.choice import FILE, machine_key, recall_engine, remember_engine
-from ragmem.errors import ConfigError
+from ragmem.errors import BackendError, ConfigError
 
 BULK = ["every night the store is copied to the second disk, and the copy is read again"] * 6
 KEY = {"processor": "linux x86_64 One", "numpy": "2.4.6", "onnxruntime": "1.31.1"}
@@ -89,6 +89,24 @@ def test_an_engine_is_timed_on_the_texts_of_the_call():
     engine = Sleepless()
     assert choice.measure([engine], [[1] * 5] * 9, threads=2)["numpy"] > 0
     assert engine.seen == [5, 10, 10]
+
+
+def test_an_engine_that_fails_is_no_candidate():
+    class Broken:
+        id, batch_tokens = "onnx", 8
+
+        def forward(self, sequences):
+            raise BackendError("onnxruntime cannot embed: no memory")
+
+    class Working:
+        id, batch_tokens = "numpy", 8
+
+        def forward(self, sequences):
+            pass
+
+    assert set(choice.measure([Broken(), Working()], [[1] * 5], threads=1)) == {"numpy"}
+    with pytest.raises(BackendError, match="no memory"):
+        choice.measure([Broken()], [[1] * 5], threads=1)
 
 
 @needs_onnx

@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragmem.errors import BackendError
+
 if TYPE_CHECKING:
     from ragmem.backends.minilm.engines import Engine
 
@@ -62,13 +64,24 @@ def remember_engine(cache: Path, key: Mapping[str, str], speeds: Mapping[str, fl
 def measure(
     engines: Sequence["Engine"], sequences: Sequence[Sequence[int]], *, threads: int
 ) -> dict[str, float]:
-    """Return what each engine makes of the sequences, in tokens per second; each gets a batch of its size."""
+    """Return what each engine makes of the sequences, in tokens per second; each gets a batch of its size.
+
+    One that fails is left out; raises BackendError when all do.
+    """
     samples = {engine.id: _sample(sequences, engine.batch_tokens) for engine in engines}
-    best = {engine.id: 0.0 for engine in engines}
-    for engine in engines:  # the first run of a library makes its own work space
-        engine.forward(samples[engine.id][:1])
+    working = []
+    failure = BackendError("there is no engine to measure")
+    for engine in engines:
+        try:  # the first run of a library makes its own work space
+            engine.forward(samples[engine.id][:1])
+            working.append(engine)
+        except BackendError as error:
+            failure = error
+    if not working:
+        raise failure
+    best = {engine.id: 0.0 for engine in working}
     for _ in range(TURNS):
-        for engine in engines:
+        for engine in working:
             sample = samples[engine.id]
             started = time.perf_counter()
             engine.forward(sample)

@@ -53,10 +53,17 @@ class OnnxEngine:
             raise BackendError(message, hint="reinstall ragmem, or set engine = numpy") from error
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
-        """Return unit vectors (n, 384) of n >= 1 sequences of 2 to 256 token ids; repeatable to the bit."""
+        """Return unit vectors (n, 384) of n >= 1 sequences of 2 to 256 token ids; repeatable to the bit.
+
+        Raise BackendError where onnxruntime fails.
+        """
         np = self._np
-        vectors = [
-            self._session.run(["vector"], {"token_ids": np.asarray([sequence], np.int64)})[0]
-            for sequence in sequences
-        ]
+        try:
+            vectors = [
+                self._session.run(["vector"], {"token_ids": np.asarray([sequence], np.int64)})[0]
+                for sequence in sequences
+            ]
+        except Exception as error:  # see above
+            message = f"onnxruntime cannot embed: {(str(error) or type(error).__name__).splitlines()[0]}"
+            raise BackendError(message, hint="set engine = numpy in config.toml, [models]") from error
         return np.concatenate(vectors)  # type: ignore[no-any-return]

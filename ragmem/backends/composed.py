@@ -8,6 +8,7 @@ from typing import Any
 
 from ragmem import backends
 from ragmem.config import LanguageModelSettings, ModelSettings
+from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Embedder, LanguageModel, Meter, Models
 
 
@@ -67,19 +68,26 @@ class ComposedModels:
             return None
         with self._opening:
             if self._completing is None:
-                self._completing = backends.open_models(
-                    wanted.backend, completion_options(wanted, meter=self._meter)
-                )
+                self._completing = _open(wanted.backend, completion_options(wanted, meter=self._meter))
             return self._completing
 
     def _open_embedding(self) -> Models:
         with self._opening:
             if self._embedding is None:
-                self._embedding = backends.open_models(
+                self._embedding = _open(
                     self._models.backend,
                     embedding_options(self._models, meter=self._meter, cache=self._cache),
                 )
             return self._embedding
+
+
+def _open(name: str, options: Mapping[str, Any]) -> Models:
+    """Return a backend's models; raises BackendError, whatever is wrong with them."""
+    try:
+        return backends.open_models(name, options)
+    except ConfigError as error:
+        # The memory works without a model: a wrong key of [models] must not end what could go on without.
+        raise BackendError(str(error), hint=error.hint) from error
 
 
 def embedding_options(

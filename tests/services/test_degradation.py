@@ -249,3 +249,17 @@ def test_a_respite_ends_and_a_quick_failure_begins_none():
     assert respite.error() is error
     moment[0] = 5.0 + RESPITE
     assert respite.error() is None
+
+
+def test_a_wrong_key_of_models_ends_neither_a_question_nor_an_ingest(open_memory):
+    """The likely accident: another backend for one command, with the model of the configured one."""
+    wrong = open_memory(**STORE, RAGMEM_MODELS_BACKEND="minilm", RAGMEM_MODELS_MODEL="embedder")
+    (stored,) = wrong.ingest([draft(1)])
+    assert 'only its own model, not "embedder"' in stored.note
+    answer = wrong.query("worker1 queue")
+    assert (answer.rung, len(answer.matches), pending(wrong)) == ("text", 1, 1)
+    open_memory(**STORE, RAGMEM_MODELS_BACKEND="minilm").seed()
+    again = open_memory(**STORE, RAGMEM_MODELS_BACKEND="minilm", RAGMEM_MODELS_MODEL="embedder")
+    (stored,) = again.ingest([draft(2)])
+    assert (stored.note, pending(again)) == ("", 0)
+    assert again.query("worker2 queue").rung == "text and vectors"

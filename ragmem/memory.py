@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ragmem import backends
-from ragmem.backends.composed import ComposedModels
+from ragmem.backends.composed import ComposedModels, LateMeter
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
@@ -140,9 +140,12 @@ class Ragmem:
                 )
             return self._models
 
-    def _compose(self, embedding: ModelSettings) -> Models:
+    def _compose(self, embedding: ModelSettings) -> ComposedModels:
         return ComposedModels(
-            embedding, self.settings.language_model, meter=self.ledger, cache=self.settings.places.cache
+            embedding,
+            self.settings.language_model,
+            meter=LateMeter(lambda: self.ledger),
+            cache=self.settings.places.cache,
         )
 
     @property
@@ -449,7 +452,7 @@ class Ragmem:
         )
 
     def _check_language_model(self) -> list[str]:
-        composed = ComposedModels(self.settings.models, self.settings.language_model, meter=self.ledger)
+        composed = self._compose(self.settings.models)
         try:
             return composed.check_language_model()
         finally:

@@ -1,7 +1,7 @@
 """The models of a configuration: the embedder of one backend, the language model of another."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,22 @@ from typing import Any
 from ragmem import backends
 from ragmem.config import LanguageModelSettings, ModelSettings
 from ragmem.errors import BackendError, ConfigError
-from ragmem.ports import Embedder, LanguageModel, Meter, Models
+from ragmem.ports import Call, Embedder, LanguageModel, Meter, Models, Purpose
+
+
+class LateMeter:
+    """A meter that is opened for the first request: most processes send none, and need not load it."""
+
+    def __init__(self, open_meter: Callable[[], Meter]) -> None:
+        self._open = open_meter
+
+    def admit(self, purpose: Purpose) -> None:
+        """Raise BackendError where a daily cap is reached and the purpose is background work."""
+        self._open().admit(purpose)
+
+    def record(self, call: Call) -> None:
+        """Count a request."""
+        self._open().record(call)
 
 
 class ComposedModels:

@@ -45,7 +45,7 @@ _PIECE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of an archive."""
+    """A file of an archive, by its name in it."""
 
     name: str
     bytes: int

@@ -17,6 +17,7 @@ from typing import IO, Any, cast
 import orjson
 
 from ragmem.errors import RagmemError, UsageError
+from ragmem.services.archive import Part
 
 FORMAT = "ragmem bundle"
 SCHEMA = 1
@@ -43,15 +44,6 @@ MOMENT = 315_532_800
 
 _PARTS = {"config": "configuration", "wheels": "wheels"}
 _PIECE = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file of a bundle, below its folder."""
-
-    name: str
-    bytes: int
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True)

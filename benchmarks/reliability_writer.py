@@ -167,7 +167,7 @@ def _forget(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, 
 
 def _undo(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step, note
-    run, count = memory.undo_gc()
+    run, count, _ = memory.undo_gc()
     return {"undone": run.run, "count": count}
 
 

@@ -17,8 +17,10 @@ from typing import Any
 
 WINDOW = 256
 SENTENCE_TRANSFORMERS_BATCH = {1: 4, 0: 8}
-"""Texts a batch by threads (0: all cores), the fastest of 1 to 64 on two cores: the default of 32 does 0.8 times
-as much. It sorts by length itself."""
+"""Texts a batch by threads (0: all cores), the fastest of 1 to 64 on two cores.
+
+It sorts by length itself; its default of 32 does 0.8 times as much.
+"""
 MLX_EMBEDDINGS_BATCH = 32
 
 PEAK_SHAPES = ((1024, 384, 1152), (1024, 384, 384), (1024, 384, 1536), (1024, 1536, 384))

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 WINDOW = 256
-SENTENCE_TRANSFORMERS_BATCH = {1: 4, 0: 8}
-"""Texts a batch by threads (0: all cores), the fastest of 1 to 64 on two cores.
+SENTENCE_TRANSFORMERS_BATCH = {True: 4, False: 8}
+"""Texts a batch on one thread, and on more: the fastest of 1 to 64 on two cores.
 
 It sorts by length itself; its default of 32 does 0.8 times as much.
 """
@@ -47,7 +47,7 @@ def sentence_transformers(model: str, threads: int) -> Embed:
         torch.set_num_threads(threads)
     loaded = SentenceTransformer(model, device="cpu")
     loaded.max_seq_length = WINDOW
-    batch = SENTENCE_TRANSFORMERS_BATCH[min(threads, 1)]
+    batch = SENTENCE_TRANSFORMERS_BATCH[threads == 1]
     return lambda texts, _role: loaded.encode(
         list(texts), batch_size=batch, normalize_embeddings=True, show_progress_bar=False
     )

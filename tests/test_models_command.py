@@ -464,6 +464,7 @@ PROVIDERS = {
     "ollama": (protocols.Ollama, "", ""),
     "gemini": (protocols.Gemini, "/v1beta", "GEMINI_API_KEY"),
     "voyage": (protocols.Voyage, "/v1", "VOYAGE_API_KEY"),
+    "azure": (protocols.Azure, "", "AZURE_OPENAI_API_KEY"),
     "anthropic": (protocols.Anthropic, "", "ANTHROPIC_API_KEY"),
 }
 

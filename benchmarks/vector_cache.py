@@ -30,10 +30,10 @@ class VectorCache:
         self._connection.execute(
             "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
         )
-        # Weights that were built anew under the same id give other vectors for the same text.
+        # Weights or a graph that were built anew under the same id give other vectors for the same text.
         probe = self._made([PROBE], "document")
         stored = self._stored([self._key(PROBE, "document")])
-        if any(float(np.abs(vector - probe[0]).max()) > 0.01 for vector in stored.values()):
+        if any(float(np.abs(vector - probe[0]).max()) > 0.001 for vector in stored.values()):
             common.tell("the model's vectors have changed: the cache starts anew")
             self._connection.execute("DELETE FROM vectors")
         self._keep([PROBE], probe, "document")

@@ -332,3 +332,10 @@ def test_a_question_without_quotes_is_told_to_use_them(ragmem):
     result = ragmem("query", "two", "words")
     assert result.returncode == 2
     assert 'ragmem query "two words"' in result.stderr
+
+
+@pytest.mark.parametrize(("group", "command"), [("inspect", "graph"), ("models", "list"), ("store", "show")])
+def test_json_before_the_name_of_a_command_is_refused_with_the_right_place(ragmem, group, command):
+    done = ragmem(group, "--json", command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"ragmem {group} {command} ... --json" in done.stderr

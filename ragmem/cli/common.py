@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 import orjson
 import typer
 
+from ragmem.errors import EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 
 SCHEMA = 1
@@ -32,6 +33,19 @@ def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Rag
         for warning in memory.settings.warnings:
             tell(f"warning: {warning}")
     return memory
+
+
+def show_unless_named(context: typer.Context, show: Callable[..., int], *, group: str, as_json: bool) -> int:
+    """Run what a group of commands shows by itself, unless one of them was named.
+
+    Raises UsageError for a --json before the name, which the named command would never see.
+    """
+    name = context.invoked_subcommand
+    if name is None:
+        return show(as_json=as_json)
+    if as_json:
+        raise UsageError(f"--json stands before {name}", hint=f"ragmem {group} {name} ... --json")
+    return EXIT_OK
 
 
 def say(text: str = "") -> None:

@@ -15,11 +15,12 @@ from ragmem.cli.common import (
     printable,
     say,
     say_json,
+    show_unless_named,
     size,
     table,
 )
 from ragmem.config.secrets import shown
-from ragmem.errors import EXIT_OK, NotFoundError, UsageError
+from ragmem.errors import EXIT_OK, NotFoundError
 
 EPILOG = """\b
 Examples:
@@ -45,12 +46,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
     """Look into the memory: numbers, memories, entities, settings."""
-    name = context.invoked_subcommand
-    if name is None:
-        return stats(as_json=as_json)
-    if as_json:
-        raise UsageError(f"--json stands before {name}", hint=f"ragmem inspect {name} ... --json")
-    return EXIT_OK
+    return show_unless_named(context, stats, group="inspect", as_json=as_json)
 
 
 @app.command()

@@ -15,11 +15,12 @@ from ragmem.cli.common import (
     printable,
     say,
     say_json,
+    show_unless_named,
     size,
     table,
     tell,
 )
-from ragmem.errors import EXIT_OK, UsageError
+from ragmem.errors import EXIT_OK
 from ragmem.ports import HoldsTwoModels
 
 if TYPE_CHECKING:
@@ -55,12 +56,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context, as_json: JsonOption = False) -> int:
     """Show the models, choose, fetch and try them."""
-    name = context.invoked_subcommand
-    if name is None:
-        return list_models(as_json=as_json)
-    if as_json:
-        raise UsageError(f"--json stands before {name}", hint=f"ragmem models {name} ... --json")
-    return EXIT_OK
+    return show_unless_named(context, list_models, group="models", as_json=as_json)
 
 
 @app.command("list")

@@ -17,6 +17,7 @@ from ragmem.cli.common import (
     printable,
     say,
     say_json,
+    show_unless_named,
     tell,
 )
 from ragmem.errors import EXIT_OK, UsageError
@@ -61,12 +62,7 @@ class ProfileName(StrEnum):
 @app.callback(invoke_without_command=True)
 def store(context: typer.Context, as_json: JsonOption = False) -> int:
     """Show where the memory lies, or copy it to another store."""
-    name = context.invoked_subcommand
-    if name is None:
-        return show(as_json=as_json)
-    if as_json:
-        raise UsageError(f"--json stands before {name}", hint=f"ragmem store {name} ... --json")
-    return EXIT_OK
+    return show_unless_named(context, show, group="store", as_json=as_json)
 
 
 @app.command()

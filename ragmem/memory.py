@@ -64,6 +64,7 @@ class Ragmem:
         self._store: Store | None = None
         self._resting: Respite | None = None
         self._ledger: Ledger | None = None
+        self._meter = LateMeter(lambda: self.ledger)
         self._prepared: tuple[int, ...] | None = None
         self._opening = threading.RLock()
 
@@ -144,7 +145,7 @@ class Ragmem:
         return ComposedModels(
             embedding,
             self.settings.language_model,
-            meter=LateMeter(lambda: self.ledger),
+            meter=self._meter,
             cache=self.settings.places.cache,
         )
 
@@ -367,7 +368,7 @@ class Ragmem:
                 open_store=lambda: self.store,
                 open_models=lambda: self.models,
                 settings=self.settings,
-                meter=self.ledger,
+                meter=self._meter,
                 now=now,
                 progress=progress or Silent(),
             )

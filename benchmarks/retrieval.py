@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from retrieval_sets import DEPTH, METRICS, Query, RetrievalSet, means, metrics_of
+from retrieval_sets import DEPTH, METRICS, Query, RetrievalSet, folders_of_sets, means, metrics_of
 from vector_cache import CachedModels, VectorCache
 
 from ragmem import backends
@@ -340,8 +340,7 @@ def main() -> None:
     if options.compare:
         compare(*options.compare)
         return
-    folders = sorted(path.parent for path in options.data.glob("*/queries.jsonl"))
-    folders = [folder for folder in folders if (folder / "docs.jsonl").is_file()]
+    folders = folders_of_sets(options.data)
     wanted = options.sets.split(",") if options.sets else QUICK_SETS if options.quick else None
     if wanted is not None:
         unknown = set(wanted) - {folder.name for folder in folders}

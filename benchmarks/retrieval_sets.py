@@ -5,12 +5,16 @@ import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope
+from ragmem.readers import markdown
+from ragmem.readers.fields import as_fields
+from ragmem.readers.files import read_text
 
 DEPTH = 10
 """Matches that are looked at: what recall@10 and NDCG@10 need."""
@@ -18,7 +22,12 @@ DEPTH = 10
 NOWHEN = datetime(2026, 1, 1, tzinfo=UTC)
 """The moment of a question in a set without any date, so that two runs agree."""
 
-METRICS = ("recall@5", "recall@10", "recall_any@5", "recall_all@5", "ndcg@10", "mrr")
+METRICS = ("recall@5", "recall@10", "recall_any@5", "recall_all@5", "ndcg@10", "mrr", "hit@1", "hit@5")
+
+CORPUS = "corpus"
+"""The folder beside the sets that a set without documents of its own asks about."""
+
+MAX_FILE_BYTES = 16_000_000
 
 _FORMATS = ("%B-%d-%Y", "%Y%m%d_%H%M", "%Y%m%d", "%I:%M %p on %d %B, %Y", "%Y/%m/%d %H:%M")
 _WEEKDAY = re.compile(r"\s*\([A-Z][a-z]{2}\)")
@@ -43,7 +52,10 @@ def moment(text: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question with the documents that answer it; `haystack` None means all of the scope."""
+    """A question with the documents that answer it: none where it has no answer.
+
+    `haystack` None means all of the scope.
+    """
 
     id: str
     text: str
@@ -52,6 +64,7 @@ class Query:
     gold: frozenset[str]
     at: datetime
     haystack: frozenset[str] | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +79,82 @@ class RetrievalSet:
 
     @classmethod
     def read(cls, folder: Path) -> "RetrievalSet":
-        """Read a folder; documents whose date cannot be read count as undated."""
-        documents = read_lines(folder / "docs.jsonl")
-        dates = [moment(document.get("ts") or "") for document in documents]
+        """Read a folder; documents whose date cannot be read count as undated.
+
+        A folder with docs.jsonl and queries.jsonl holds both; one with dev.jsonl asks about the files of the
+        corpus beside the sets.
+        """
+        if (folder / "docs.jsonl").is_file():
+            drafts, rows = _documents(folder), read_lines(folder / "queries.jsonl")
+        else:
+            drafts = _files(folder.resolve().parent.parent / CORPUS, scope=folder.name)
+            rows = read_lines(folder / "dev.jsonl")
+        dates = [draft.event_time for draft in drafts]
         latest = max((date for date in dates if date), default=NOWHEN)
-        drafts = tuple(
-            Draft(
-                source="eval",
-                uri=document["id"],
-                text=document["text"],
-                title=document.get("title") or "",
-                event_time=date,
-                scope=Scope(document["scope"]),
-            )
-            for document, date in zip(documents, dates, strict=True)
-        )
         queries = tuple(
             Query(
                 id=row["id"],
                 text=row["query"],
-                scope=row["scope"],
+                scope=row.get("scope") or folder.name,
                 category=row.get("category") or "",
                 gold=frozenset(row["gold"]),
                 at=moment(row.get("ts") or "") or latest,
                 haystack=frozenset(row["haystack"]) if row.get("haystack") else None,
+                meta=row.get("meta") or {},
             )
-            for row in read_lines(folder / "queries.jsonl")
+            for row in rows
         )
         return cls(folder.name, drafts, queries, latest, dates.count(None))
+
+
+def folders_of_sets(data: Path) -> list[Path]:
+    """Return the folders that RetrievalSet.read takes, by name."""
+    own = {path.parent for path in data.glob("*/queries.jsonl") if (path.parent / "docs.jsonl").is_file()}
+    asked = {data / "questions"} if (data / "questions" / "dev.jsonl").is_file() else set()
+    return sorted(own | (asked if (data.resolve().parent / CORPUS).is_dir() else set()))
+
+
+def _documents(folder: Path) -> tuple[Draft, ...]:
+    """Return the documents of a set; `files` in their metadata are the paths that they edited, one a line."""
+    edits: dict[str, list[str]] = {}
+    if (folder / "edits.jsonl").is_file():
+        for row in read_lines(folder / "edits.jsonl"):
+            edits.setdefault(row["session"], []).append(row["path"])
+    return tuple(
+        Draft(
+            source="eval",
+            uri=document["id"],
+            text=document["text"],
+            title=document.get("title") or "",
+            event_time=moment(document.get("ts") or ""),
+            scope=Scope(document["scope"]),
+            metadata=as_fields(document.get("meta") or {})
+            | ({"files": "\n".join(edits[document["id"]])} if document["id"] in edits else {}),
+        )
+        for document in read_lines(folder / "docs.jsonl")
+    )
+
+
+def _files(corpus: Path, *, scope: str) -> tuple[Draft, ...]:
+    """Return the Markdown files of a corpus, read as `ragmem seed` reads them, by their relative paths.
+
+    The times of copied files say nothing: a file that names no date itself counts as undated.
+    """
+    drafts: list[Draft] = []
+    spec = SourceSpec("eval", (), corpus)
+    for path in sorted(corpus.rglob("*.md")):
+        read, _ = markdown.read(
+            path.relative_to(corpus),
+            read_text(path, max_bytes=MAX_FILE_BYTES),
+            spec,
+            modified=NOWHEN,
+            scope=Scope(scope),
+        )
+        drafts += [
+            replace(draft, event_time=None if draft.event_time == NOWHEN else draft.event_time)
+            for draft in read
+        ]
+    return tuple(drafts)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -114,6 +175,8 @@ def metrics_of(found: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
         "recall_all@5": float(sum(hits[:5]) == len(gold)),
         "ndcg@10": gained / ideal,
         "mrr": next((1 / (place + 1) for place, hit in enumerate(hits) if hit), 0.0),
+        "hit@1": float(any(hits[:1])),
+        "hit@5": float(any(hits[:5])),
     }
 
 

@@ -233,6 +233,21 @@ class Store(Protocol):
 
 
 @runtime_checkable
+class ComparesChunks(Protocol):
+    """What a store may offer beside `Store`: how near chunks are that another list found."""
+
+    def similarities(
+        self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
+    ) -> Mapping[str, float]:
+        """Return chunk id -> cosine of these chunks of these projects, as `search` would score them.
+
+        Chunks without a vector of the model that answers are absent. Embeds nothing that `search` embedded
+        just before. Raises BackendError where the embedder fails.
+        """
+        ...
+
+
+@runtime_checkable
 class HoldsTwoModels(Protocol):
     """What a store may offer beside `Store`: vectors of two models, so that one can replace the other.
 

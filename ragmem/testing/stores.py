@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import SkipTest
 
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
@@ -23,13 +24,16 @@ from ragmem.domain.model import (
     digest,
 )
 from ragmem.errors import UsageError
-from ragmem.ports import Store
+from ragmem.ports import ComparesChunks, Store
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """When the first of the made-up memories happened."""
 
 ROUNDING = 0.02
 """By how much a cosine may differ from the exact one: stores may keep vectors in 8 bits."""
+
+EQUAL = 1e-4
+"""By how much two cosines of one chunk may differ within one store."""
 
 
 def make_record(
@@ -168,6 +172,26 @@ class StoreContract:
         with self._opened(tmp_path) as (store, _):
             store.put([self.REDIS])
             assert abs(store.search(self.REDIS.chunks[0].text, limit=1)[0].score - 1) < ROUNDING
+
+    def test_chunks_that_are_compared_score_as_in_a_search(self, tmp_path: Path) -> None:
+        """Those of these projects, also before any search; unknown ones are absent."""
+        question = "redis caches sessions"
+        records = (self.REDIS, self.KAFKA, self.ELSEWHERE)
+        chunks = [chunk.id for record in records for chunk in record.chunks]
+        with self._opened(tmp_path) as (store, _):
+            if not isinstance(store, ComparesChunks):
+                raise SkipTest("this store compares no chunks")
+            assert store.similarities(question, chunks) == {}
+            store.put(records)
+            found = store.similarities(question, [*chunks, "unknown", chunks[0]])
+            scores = {hit.chunk_id: hit.score for hit in store.search(question, limit=10)}
+            assert set(found) == set(scores) == set(chunks)
+            assert all(abs(found[key] - scores[key]) < EQUAL for key in chunks)
+            assert set(store.similarities(question, chunks, projects=["other"])) == {chunks[-1]}
+            assert store.similarities(question, chunks, projects=[]) == {}
+            assert store.similarities(question, []) == {}
+            store.delete([self.REDIS.memory.id])
+            assert set(store.similarities(question, chunks)) == set(chunks[1:])
 
     def test_no_more_hits_than_asked_for(self, tmp_path: Path) -> None:
         """A limit of nothing gives nothing."""

@@ -35,6 +35,7 @@ RELEASED = {
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
+    ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
 }
 """A step that was released is never edited: homes have its checksum, and would be refused."""
 

@@ -158,6 +158,24 @@ class FakeStore:
             for rank, n in enumerate(best.tolist(), start=1)
         ]
 
+    def similarities(
+        self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
+    ) -> Mapping[str, float]:
+        """Return the cosines of these chunks with the question, of those that there are."""
+        embedder = self._models.embedder
+        wanted = set(chunk_ids)
+        rows = [
+            (key, vector)
+            for key, project, model, vector in self._rows(
+                "SELECT id, project, model, vector FROM fake_chunks"
+            )
+            if key in wanted and model == embedder.model_id and (projects is None or project in projects)
+        ]
+        if not query.strip() or not rows:
+            return {}
+        question = embedder.embed([query], role="query")[0]
+        return {key: float(np.frombuffer(vector, np.float32) @ question) for key, vector in rows}
+
     def _graph(self, project: str | None) -> tuple[dict[tuple[str, str], Entity], list[tuple[str, Relation]]]:
         """Return the entities by (project, name) and the merged relations with their project."""
         condition, values = ("WHERE project = ?", [project]) if project is not None else ("", [])

@@ -1,7 +1,7 @@
 """Reads of the graph and counts, straight from the tables."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -10,6 +10,8 @@ from ragmem.backends.lightrag import names, walk
 from ragmem.catalog.batches import batches, marks
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
+
+_BY_CHUNK = "store_vectors_by_chunk"
 
 _LAST_CHARACTER = "\U0010ffff"
 
@@ -48,6 +50,37 @@ def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
         (names.CHUNKS, model),
     ).fetchone()
     return int(row[0]) if row is not None else 0
+
+
+def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) -> dict[int, str]:
+    """Return sequence number -> chunk of the vectors that these chunks have, of this model and of others."""
+    found: dict[int, str] = {}
+    by_id = connection.execute(
+        "SELECT 1 FROM pragma_index_list('store_vectors') WHERE name = ?", (_BY_CHUNK,)
+    )
+    if by_id.fetchone() is not None:
+        for part in batches(chunk_ids):
+            # Of the two indexes that serve, SQLite would take the one by namespace and model.
+            found.update(
+                connection.execute(
+                    f"SELECT seq, id FROM store_vectors INDEXED BY {_BY_CHUNK}"
+                    f" WHERE namespace = 'chunks' AND id IN ({marks(part)})",
+                    part,
+                )
+            )
+        return found
+    # A home of an earlier release that cannot be written: an entry is looked for in every workspace.
+    spaces = [name for (name,) in connection.execute("SELECT DISTINCT workspace FROM store_documents")]
+    for workspace in spaces:
+        for part in batches(chunk_ids):
+            found.update(
+                connection.execute(
+                    "SELECT seq, id FROM store_vectors WHERE workspace = ? AND namespace = 'chunks'"
+                    f" AND id IN ({marks(part)})",
+                    (workspace, *part),
+                )
+            )
+    return found
 
 
 def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: str, dimensions: int) -> None:

@@ -186,12 +186,21 @@ _TWO_MODELS = (
     """,
 )
 
+# Where a chunk is of which only the id is known, in whatever workspace; its entries end with the seq, so that
+# no row need be read.
+_CHUNKS_BY_ID = (
+    """
+    CREATE INDEX IF NOT EXISTS store_vectors_by_chunk ON store_vectors (id) WHERE namespace = 'chunks'
+    """,
+)
+
 STORE = Schema(
     "store",
     (
         Migration(1, "tables", _TABLES),
         Migration(2, "vectors by age", _VECTORS_BY_AGE, reads_without=True),
         Migration(3, "vectors of two models", _TWO_MODELS, reads_without=True),
+        Migration(4, "vectors of chunks by id", _CHUNKS_BY_ID, reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

@@ -105,6 +105,19 @@ class Segment:
             self.release()
         return found
 
+    def places_of(self, seqs: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return where these sequence numbers are, in order of place; others are left out."""
+        # Not numpy's searchsorted, which would copy all numbers of a file.
+        low, high = np.zeros(len(seqs), np.intp), np.full(len(seqs), len(self), np.intp)
+        while (low < high).any():
+            middle = (low + high) // 2
+            smaller = self.seqs[np.minimum(middle, len(self) - 1)] < seqs
+            open_ = low < high
+            low = np.where(open_ & smaller, middle + 1, low)
+            high = np.where(open_ & ~smaller, middle, high)
+        low = np.unique(low[low < len(self)])
+        return low[np.isin(self.seqs[low], seqs)]
+
     def __len__(self) -> int:
         return len(self.seqs)
 
@@ -180,6 +193,24 @@ def scores(
     # Rounded: equal vectors differ in the last bit with their place among the rows, and the eldest shall win.
     best = np.lexsort((seqs, -cosines.round(6)))[:count]
     return [(float(cosines[place]), int(seqs[place])) for place in best]
+
+
+def scores_of(
+    segment: Segment,
+    query: NDArray[np.float32],
+    seqs: NDArray[np.int64],
+    *,
+    workspaces: Collection[str] | None,
+) -> dict[int, float]:
+    """Return sequence number -> cosine of those of the rows that are here, and of these workspaces."""
+    places = segment.places_of(seqs)
+    if workspaces is not None:
+        wanted = [workspace_number(name) for name in workspaces]
+        places = places[_are_in(segment.workspaces[places], wanted)]
+    if not len(places):
+        return {}
+    cosines = (segment.codes_of(places).astype(np.float32) @ query) * segment.scales[places]
+    return dict(zip(segment.seqs[places].tolist(), cosines.tolist(), strict=True))
 
 
 def _are_in(workspaces: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np.bool_]:

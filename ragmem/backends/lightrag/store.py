@@ -17,7 +17,7 @@ from ragmem.backends.lightrag import (
     second_model,
     sweeping,
 )
-from ragmem.backends.lightrag.asking import askable
+from ragmem.backends.lightrag.asking import Questions, askable
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
 from ragmem.backends.lightrag.vector_index import VectorIndex
@@ -47,6 +47,7 @@ class LightRAGStore:
         self._index = VectorIndex(database)
         self._home = home.Home(database=database, models=models, index=self._index)
         self._options = options
+        self._questions = Questions()
         self._opened_engine: Engine | None = None
         self._engine_guard = threading.Lock()
         self._ready: tuple[int, ...] | None = None
@@ -180,7 +181,7 @@ class LightRAGStore:
             return []
         embedder = self._models.embedder
         while True:
-            vector = np.asarray(embedder.embed([query], role="query")[0], np.float32)
+            vector = self._questions.embed(embedder, query)
             try:
                 hits = self._index.search(
                     names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects
@@ -197,6 +198,16 @@ class LightRAGStore:
             Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
             for rank, hit in enumerate(hits, start=1)
         ]
+
+    def similarities(
+        self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
+    ) -> Mapping[str, float]:
+        """Return the cosines of these chunks with the question, of those that have a vector."""
+        if not query.strip() or not chunk_ids or not self._readable():
+            return {}
+        embedder = self._models.embedder
+        vector = self._questions.vector(embedder, query)
+        return self._index.similarities(embedder.model_id, vector, chunk_ids, workspaces=projects)
 
     def entities(
         self, prefix: str = "", *, limit: int = 50, project: str | None = None

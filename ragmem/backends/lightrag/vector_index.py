@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag import reads, upkeep
+from ragmem.backends.lightrag import names, reads, upkeep
 from ragmem.backends.lightrag.segments import (
     EXACT_LIMIT,
     Segment,
@@ -17,6 +17,7 @@ from ragmem.backends.lightrag.segments import (
     join,
     restore,
     scores,
+    scores_of,
 )
 from ragmem.backends.lightrag.sidecar import Sidecar
 from ragmem.backends.lightrag.upkeep import Group
@@ -110,6 +111,30 @@ class VectorIndex:
         if not hits:
             self._refuse_other_model(group)
         return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
+
+    def similarities(
+        self,
+        model: str,
+        query: NDArray[np.float32],
+        chunk_ids: Sequence[str],
+        *,
+        workspaces: Collection[str] | None = None,
+    ) -> dict[str, float]:
+        """Return chunk id -> cosine of those of the chunks that have a vector of this model."""
+        if not chunk_ids:
+            return {}
+        with self._database.read() as connection:
+            ids = reads.vectors_of_chunks(connection, chunk_ids)
+        # After the ids: what was put meanwhile is in the view, and what was deleted still is.
+        with self._guard:
+            view = self._view(Group(names.CHUNKS, model, len(query)))
+            segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
+        seqs = np.fromiter(ids, np.int64, len(ids))
+        return {
+            ids[seq]: score
+            for segment in segments
+            for seq, score in scores_of(segment, query, seqs, workspaces=workspaces).items()
+        }
 
     def warm(self, namespace: str, model: str) -> None:
         """Write the files of a model that nobody has asked yet, so that the first question need not."""

@@ -1,0 +1,121 @@
+"""Cosines of chunks that another list found: as a search would score them, from the files where there are."""
+
+import numpy as np
+import pytest
+
+from ragmem.backends import fake, lightrag
+from ragmem.backends.lightrag import schema, segments
+from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.testing import make_record
+
+MODEL = "made-up"
+COUNT = 4000
+RECORD = make_record("redis", "redis caches the sessions\n\nkafka carries the events")
+
+
+def clustered(count, *, seed=0):
+    chance = np.random.default_rng(seed)
+    rows = chance.normal(size=(60, 64))[chance.integers(60, size=count)] + 0.8 * chance.normal(
+        size=(count, 64)
+    )
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def add(database, vectors, *, start=0, workspace="user", namespace="chunks", model=MODEL):
+    with database.write() as connection:
+        connection.executemany(
+            "INSERT INTO store_vectors"
+            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
+            " VALUES (?, ?, ?, 'm', '', ?, ?, ?, 0)",
+            [
+                (workspace, namespace, f"{workspace}-{start + n}", model, *segments.quantise(row))
+                for n, row in enumerate(vectors)
+            ],
+        )
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = SQLiteDatabase(tmp_path / "home")
+    schema.create(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def vectors(database):
+    vectors = clustered(COUNT)
+    add(database, vectors)
+    return vectors
+
+
+class CountingModels:
+    """The fake's models, and how many texts were embedded as questions."""
+
+    def __init__(self):
+        self._embedder = fake.open_models({}).embedder
+        self.model_id, self.dimensions = self._embedder.model_id, self._embedder.dimensions
+        self.embedder = self
+        self.questions = 0
+
+    def embed(self, texts, *, role):
+        self.questions += len(texts) if role == "query" else 0
+        return self._embedder.embed(texts, role=role)
+
+
+@pytest.mark.parametrize("searched_before", [True, False])
+def test_mapped_rows_and_rows_put_since_score_as_in_a_search(database, vectors, searched_before):
+    index = VectorIndex(database)
+    if searched_before:
+        index.search("chunks", MODEL, vectors[0], limit=1)
+    add(database, clustered(30, seed=5), start=COUNT)
+    question = clustered(1, seed=9)[0]
+    scores = {hit.id: hit.score for hit in index.search("chunks", MODEL, question, limit=COUNT + 30)}
+    keys = [f"user-{n}" for n in (0, 17, COUNT - 1, COUNT, COUNT + 29)]
+    found = index.similarities(MODEL, question, [*keys, "user-99999"])
+    assert set(found) == set(keys)
+    for key in keys:
+        assert found[key] == pytest.approx(scores.get(key, found[key]), abs=1e-5)
+        exact = float(np.vstack([vectors, clustered(30, seed=5)])[int(key[5:])] @ question)
+        assert found[key] == pytest.approx(exact, abs=0.02)
+
+
+def test_a_chunk_that_was_deleted_is_absent_though_the_files_have_it(database, vectors):
+    index = VectorIndex(database)
+    index.search("chunks", MODEL, vectors[0], limit=1)
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE id = 'user-3'")
+    assert set(index.similarities(MODEL, vectors[0], ["user-3", "user-4"])) == {"user-4"}
+
+
+def test_vectors_of_another_model_or_kind_are_no_chunks(database, vectors):
+    add(database, vectors[:1], namespace="entities", workspace="entity")
+    add(database, vectors[:1], model="another", workspace="another")
+    index = VectorIndex(database)
+    assert index.similarities(MODEL, vectors[0], ["entity-0", "another-0"]) == {}
+    assert set(index.similarities("another", vectors[0], ["another-0", "user-0"])) == {"another-0"}
+
+
+def test_a_question_that_was_searched_is_not_embedded_again(database):
+    models = CountingModels()
+    store = lightrag.open_store({}, models, database=database)
+    store.put([RECORD])
+    chunks = [chunk.id for chunk in RECORD.chunks]
+    store.search("sessions", limit=3)
+    assert set(store.similarities("sessions", chunks)) == set(chunks)
+    assert models.questions == 1
+    store.similarities("events", chunks)
+    assert models.questions == 2
+    store.close()
+
+
+def test_a_home_without_the_index_by_chunk_is_read_as_well(database, vectors):
+    """That of an earlier release, where nothing can be written."""
+    with database.write() as connection:
+        connection.execute("DROP INDEX store_vectors_by_chunk")
+        connection.execute(
+            "INSERT INTO store_documents (workspace, id, status, created_at, updated_at, file_path, track_id,"
+            " content_hash, data) VALUES ('user', 'm', 'processed', '', '', '', '', '', '{}')"
+        )
+    assert set(VectorIndex(database).similarities(MODEL, vectors[0], ["user-3"])) == {"user-3"}

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
 from ragmem.backends.lightrag import schema, segments
@@ -119,3 +121,14 @@ def test_a_home_without_the_index_by_chunk_is_read_as_well(database, vectors):
             " content_hash, data) VALUES ('user', 'm', 'processed', '', '', '', '', '', '{}')"
         )
     assert set(VectorIndex(database).similarities(MODEL, vectors[0], ["user-3"])) == {"user-3"}
+
+
+@given(
+    held=st.sets(st.integers(1, 60), min_size=1),
+    asked=st.sets(st.integers(0, 61)),
+)
+def test_rows_are_found_by_their_numbers_wherever_they_stand(held, asked):
+    scale, codes = segments.quantise(np.ones(64, np.float32))
+    segment = segments.from_rows([(seq, "user", scale, codes) for seq in sorted(held)], 64)
+    places = segment.places_of(np.array(list(asked), np.int64))
+    assert segment.seqs[places].tolist() == sorted(held & asked)

@@ -55,6 +55,15 @@ def restore(scale: float, codes: bytes) -> NDArray[np.float32]:
     return np.frombuffer(codes, np.int8).astype(np.float32) * np.float32(scale)
 
 
+def cosines(
+    scales: Sequence[float], codes: Sequence[bytes], query: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the cosine of each vector that `quantise` kept; `query` has their length, and unit length."""
+    matrix = np.frombuffer(b"".join(codes), np.int8).reshape(len(codes), len(query)).astype(np.float32)
+    found: NDArray[np.float32] = (matrix @ query) * np.array(scales, np.float32)
+    return found
+
+
 def workspace_number(workspace: str) -> int:
     """Return 64 bits that stand for a workspace; what is found is looked up in the database anyway."""
     return int.from_bytes(hashlib.blake2b(workspace.encode(), digest_size=8).digest(), "little")
@@ -107,16 +116,17 @@ class Segment:
 
     def places_of(self, seqs: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return where these sequence numbers are, in order of place; others are left out."""
-        # Not numpy's searchsorted, which would copy all numbers of a file.
-        low, high = np.zeros(len(seqs), np.intp), np.full(len(seqs), len(self), np.intp)
-        while (low < high).any():
-            middle = (low + high) // 2
-            smaller = self.seqs[np.minimum(middle, len(self) - 1)] < seqs
-            open_ = low < high
-            low = np.where(open_ & smaller, middle + 1, low)
-            high = np.where(open_ & ~smaller, middle, high)
-        low = np.unique(low[low < len(self)])
-        return low[np.isin(self.seqs[low], seqs)]
+        # Not numpy's searchsorted, which would copy all numbers of a file. By steps of half the length.
+        seqs = np.sort(seqs)
+        last = len(self) - 1
+        before = np.full(len(seqs), -1, np.intp)
+        for power in reversed(range(last.bit_length())):
+            probed = before + (1 << power)
+            smaller = (probed <= last) & (self.seqs[np.minimum(probed, last)] < seqs)
+            before[smaller] = probed[smaller]
+        places = np.minimum(before + 1, last)
+        found: NDArray[np.intp] = places[self.seqs[places] == seqs]
+        return found
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -247,14 +257,18 @@ def _differences(
 ) -> NDArray[np.uint16]:
     """Return for each row, or for some, in how many bits it differs."""
     count = len(bits) if rows is None else len(rows)
+    words = bits.shape[1]
     result = np.zeros(count, np.uint16)
+    # As one long row: over rows of a few words each, numpy would spend its time between them.
+    repeated = np.tile(signs.reshape(-1), min(_BLOCK, count))
     for start in range(0, count, _BLOCK):
         part = slice(start, start + _BLOCK)
-        ones = _ones((bits[part] if rows is None else bits.take(rows[part], axis=0)) ^ signs)
+        block = (bits[part] if rows is None else bits.take(rows[part], axis=0)).reshape(-1)
+        ones = _ones(block ^ repeated[: len(block)]).reshape(-1, words)
         # Column by column, three of at most 64 in a byte: four times as fast as a sum over such short rows.
-        for first in range(0, ones.shape[1], 3):
+        for first in range(0, words, 3):
             some = ones[:, first]
-            for column in range(first + 1, min(first + 3, ones.shape[1])):
+            for column in range(first + 1, min(first + 3, words)):
                 some = some + ones[:, column]
             result[part] += some
     return result

@@ -12,10 +12,10 @@ from ragmem.backends.lightrag import names, reads, upkeep
 from ragmem.backends.lightrag.segments import (
     EXACT_LIMIT,
     Segment,
+    cosines,
     empty,
     from_rows,
     join,
-    restore,
     scores,
     scores_of,
 )
@@ -110,7 +110,8 @@ class VectorIndex:
             hits = self._nearest(group, wanted, checked=False) or []
         if not hits:
             self._refuse_other_model(group)
-        return sorted(hits, key=lambda hit: (-hit.score, hit.seq))[:limit]
+        # Rounded, as in `scores`: of equal vectors the eldest comes first.
+        return sorted(hits, key=lambda hit: (-round(hit.score, 6), hit.seq))[:limit]
 
     def similarities(
         self,
@@ -183,19 +184,18 @@ class VectorIndex:
 
     def _look_up(self, group: Group, query: NDArray[np.float32], seqs: Sequence[int]) -> list[VectorHit]:
         """Return those rows that still exist, scored by the vector in the database."""
-        hits: list[VectorHit] = []
+        rows = []
         with self._database.read() as connection:
             for start in range(0, len(seqs), PARAMETERS):
                 part = seqs[start : start + PARAMETERS]
-                for seq, key, workspace, subject, other, created, scale, codes in connection.execute(
+                rows += connection.execute(
                     "SELECT seq, id, workspace, subject, object, created, scale, vector"
                     f" FROM store_vectors WHERE seq IN ({marks(part)})"
                     " AND +namespace = ? AND +model = ? AND length(vector) = ?",
                     (*part, group.namespace, group.model, group.dimensions),
-                ):
-                    score = float(restore(scale, codes) @ query)
-                    hits.append(VectorHit(seq, key, workspace, subject, other, created, score))
-        return hits
+                ).fetchall()
+        found = cosines([row[6] for row in rows], [row[7] for row in rows], query)
+        return [VectorHit(*row[:6], score) for row, score in zip(rows, found.tolist(), strict=True)]
 
     def _refuse_other_model(self, group: Group) -> None:
         namespace, model = group.namespace, group.model

@@ -195,7 +195,12 @@ class VectorIndex:
                     (*part, group.namespace, group.model, group.dimensions),
                 ).fetchall()
         found = cosines([row[6] for row in rows], [row[7] for row in rows], query)
-        return [VectorHit(*row[:6], score) for row, score in zip(rows, found.tolist(), strict=True)]
+        return [
+            VectorHit(seq, key, workspace, subject, other, created, score)
+            for (seq, key, workspace, subject, other, created, *_), score in zip(
+                rows, found.tolist(), strict=True
+            )
+        ]
 
     def _refuse_other_model(self, group: Group) -> None:
         namespace, model = group.namespace, group.model

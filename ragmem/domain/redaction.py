@@ -1,0 +1,253 @@
+"""Take secrets out of a text before anyone reads it: keys, tokens, passwords, and what is marked private."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragmem.domain.secret_shapes import SHAPES
+
+MIN_VALUE = 8
+"""Characters of the value behind a telling name (`password = ...`); a shorter one is rarely a secret."""
+
+MIN_ENTROPY = 3.0
+"""Bits a character that a random value has at least; a short one 80 % of what it can have."""
+
+MIN_TURNS = 0.2
+"""Changes between small letters, capitals and digits a character: 0.4 in random strings, few in names."""
+
+MIN_LETTERS = 3
+"""Different characters at the end of a value; with fewer it is a row of x or of zeros."""
+
+MIN_KEY_LETTERS = 64
+"""Letters within a private key block; with fewer it shows only what one looks like."""
+
+READ = 64
+"""Characters of a value in which the words that make it a placeholder are looked for."""
+
+_PEM = re.compile(
+    r"-----BEGIN (?P<name>[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?)-----"
+    r"(?:(?:(?!-----)[\s\S])*+-----END (?P=name)-----|(?:(?:\s|\\n){1,4}[A-Za-z0-9+/=]{16,}+)+)"
+)
+_PRIVATE = re.compile(r"<(?P<close>/)?private\s{0,8}>", re.IGNORECASE)
+_ADDRESS = re.compile(r"://(?P<user>[^\s/?#:@\"'<>`]{0,64}+):(?P<value>[^\s/@\"'<>`]{1,256}+)@(?=[\w\[$])")
+_HEADER = re.compile(
+    r"(?:bearer|(?:authorization|auth)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic|token|apikey))\s{1,3}"
+    r"(?P<value>[A-Za-z0-9._~+/=-]{16,}+)",
+    re.IGNORECASE,
+)
+_NAMES = ("password", "passwd", "passphrase", "pwd", "secret", "credential", "token", "key")
+_ASSIGNED = re.compile(
+    r"(?i:password|passwd|passphrase|pwd|secret|credentials?|token|key)"
+    r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value))?"
+    r"[\"'`*]{0,3}[ \t]{0,8}+(?::=|=>|==?|:)[ \t]{0,8}+"
+    r"(?:(?P<mark>[\"'`])(?P<quoted>[^\s\"'`]{8,512}+)(?P=mark)"
+    r"|(?P<bare>[^\s\\\"'`,;:=&<>()\[\]{}|]{8,512}+={0,2})(?![(\[]))"
+)
+_REST = re.compile(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
+"""What belongs to a value without quotes behind its first `:`, `=` or `&`."""
+
+_SURE_KEY = re.compile(
+    r"(?:api|access|auth|private|signing|encryption|master|secret|account|service|session|deploy|client|"
+    r"bearer|refresh|bot|id|jwt|csrf)[_ -]?$"
+)
+"""What stands before `key` and `token` where they mean a secret, not the key of a table."""
+
+_PLACEHOLDERS = tuple(
+    "your example placeholder changeme change-me change_me xxxx *** ... … dummy fake sample redacted insert "
+    "replace todo notareal not_a_real not-a-real ${ {{ %(".split()
+)
+"""Words and marks by which a value says that it is none."""
+
+_TRIAL = re.compile(r"12345|abc123|abcdef|foobar|qwerty|p[a@]ss?w[o0]rd|secret|^test|test$", re.IGNORECASE)
+"""In the value of a telling name: what people type to try something."""
+
+_STAND_INS = frozenset("password passwd pass pwd secret token key pw user admin root test guest".split())
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
+_RUN = re.compile(r"[A-Za-z0-9]+")
+_TURN = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_REFERENCE = re.compile(
+    r"[$%@&~./]|[a-z][a-z0-9+.-]{1,12}://"
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
+    r"|[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+$"
+)
+"""The beginning of a path, an address or a variable; a name in capitals; an expression in code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret found in a text, `text[start:end]`, and what sort it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def redact(text: str) -> tuple[str, int]:
+    """Return the text with each secret replaced by `[redacted: kind]`, and how many were replaced.
+
+    The time is linear in the text; the result has nothing more to redact. Values that stand for a secret
+    (YOUR_API_KEY, xxxx, ${TOKEN}) and hashes, ids and names that are none stay.
+    """
+    secrets = find_secrets(text)
+    return cover(text, secrets), len(secrets)
+
+
+def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:
+    """Return text[start:end] with the secrets replaced that reach into it; they are those of the whole text.
+
+    So a part of a text shows nothing of a secret that begins before it or goes on behind it.
+    """
+    stop = len(text) if end is None else end
+    parts: list[str] = []
+    at = start
+    for secret in secrets:
+        if secret.end <= at or secret.start >= stop:
+            continue
+        parts += [text[at : max(at, secret.start)], f"[redacted: {secret.kind}]"]
+        at = secret.end
+    parts.append(text[at:stop])
+    return "".join(parts)
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Return the secrets of a text in order; none overlaps another."""
+    found = sorted(
+        (
+            *_private_spans(text),
+            *_key_blocks(text),
+            *_shaped(text),
+            *_in_addresses(text),
+            *_in_headers(text),
+            *_named(text),
+        ),
+        key=lambda secret: (secret.start, -secret.end),
+    )
+    kept: list[Secret] = []
+    for secret in found:
+        if kept and secret.start < kept[-1].end:
+            # What reaches beyond the one before is covered with it.
+            if secret.end > kept[-1].end:
+                kept[-1] = Secret(kept[-1].start, secret.end, kept[-1].kind)
+        else:
+            kept.append(secret)
+    return kept
+
+
+def _private_spans(text: str) -> Iterator[Secret]:
+    """Yield what stands between <private> tags; one that is never closed hides the rest of the text."""
+    depth = begin = 0
+    for tag in _PRIVATE.finditer(text):
+        if text[max(0, tag.start() - 1) : tag.start()] == "`" == text[tag.end() : tag.end() + 1]:
+            # `<private>` speaks of the tag.
+            continue
+        if not tag["close"]:
+            begin = begin if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield Secret(begin, tag.end(), "private")
+    if depth:
+        yield Secret(begin, len(text), "private")
+
+
+def _key_blocks(text: str) -> Iterator[Secret]:
+    for block in _PEM.finditer(text):
+        letters = sum(map(str.isalnum, block.group()))
+        if letters >= MIN_KEY_LETTERS + 2 * len(block["name"]) and not _stands_in(block.group()):
+            yield Secret(block.start(), block.end(), "private key")
+
+
+def _shaped(text: str) -> Iterator[Secret]:
+    for shape in SHAPES:
+        for lead in shape.begins:
+            at = text.find(lead)
+            while at >= 0:
+                end = at + 1
+                inside = lead[0].isalnum() and at > 0 and text[at - 1].isalnum()
+                if not inside and (found := shape.pattern.match(text, at)):
+                    end, value = found.end(), found.group()
+                    if not _stands_in(value) and (shape.sure or _mixed(value)):
+                        yield Secret(at, end, shape.kind)
+                at = text.find(lead, end)
+
+
+def _in_addresses(text: str) -> Iterator[Secret]:
+    for found in _ADDRESS.finditer(text):
+        value = found["value"]
+        known = value.lower() in _STAND_INS or value == found["user"]
+        if not (known or _stands_in(value) or value[0] in "$%{["):
+            yield Secret(*found.span("value"), "password")
+
+
+def _in_headers(text: str) -> Iterator[Secret]:
+    for found in _HEADER.finditer(text):
+        if not _stands_in(found["value"]) and _random(found["value"]):
+            yield Secret(*found.span("value"), "token")
+
+
+def _named(text: str) -> Iterator[Secret]:
+    """Yield the values that are given to a telling name, in code, settings and prose."""
+    small = _lowered(text)
+    for name in _NAMES:
+        at = small.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if found := _ASSIGNED.match(text, at):
+                group = "quoted" if found["mark"] else "bare"
+                start, value = found.start(group), found[group].rstrip(".!?*")
+                # What is none may hold the next name: `key: secret_key = ...`.
+                end = start
+                if _is_secret(name, value, before=small[max(0, at - 12) : at], quoted=group == "quoted"):
+                    end = start + len(value)
+                    if group == "bare" and (more := _REST.match(text, end)):
+                        end = more.end()
+                    yield Secret(start, end, "password" if name[0] == "p" else "secret")
+            at = small.find(name, end)
+
+
+def _is_secret(name: str, value: str, *, before: str, quoted: bool) -> bool:
+    if len(value) < MIN_VALUE or _stands_in(value) or _TRIAL.search(value) or _REFERENCE.match(value):
+        return False
+    if name[0] == "p":
+        return _mixed(value) or (quoted and not value.isalpha())
+    if name in {"key", "token"} and not _SURE_KEY.search(before):
+        # The key of a table or cache may well be a hash or an id.
+        ordinary = _HEX.fullmatch(value) or _UUID.fullmatch(value) or before[-1:].isalpha()
+        return not ordinary and len(value) >= 2 * MIN_VALUE and _random(value)
+    return _random(value)
+
+
+def _lowered(text: str) -> str:
+    """Return the text in small letters, each in its place."""
+    small = text.lower()
+    return small if len(small) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
+
+
+def _stands_in(value: str) -> bool:
+    """Tell whether a value only shows where a secret would stand."""
+    if len(set(value[-16:])) <= MIN_LETTERS:
+        return True
+    small = value[:READ].lower()
+    return any(word in small for word in _PLACEHOLDERS)
+
+
+def _mixed(value: str) -> bool:
+    """Tell whether a value is more than words and numbers side by side, as names are."""
+    return any(
+        not (run.isdigit() or (run.isalpha() and (run[1:].islower() or run.isupper())))
+        for run in _RUN.findall(value)
+    )
+
+
+def _random(value: str) -> bool:
+    """Tell whether letters and digits change as in a random string, and are as many different ones."""
+    turns = len(_TURN.findall(value))
+    counts = Counter(value)
+    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
+    return turns >= max(2, MIN_TURNS * len(value)) and entropy >= min(
+        MIN_ENTROPY, 0.8 * math.log2(len(value))
+    )

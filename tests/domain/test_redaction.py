@@ -1,0 +1,288 @@
+"""Secrets leave a text; hashes, names and placeholders stay."""
+
+import random
+import re
+import string
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragmem.domain.redaction import Secret, cover, find_secrets, redact
+from ragmem.domain.secret_shapes import SHAPES
+
+LETTERS = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+
+
+def made(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:
+    """Return random letters; made here, so that no file holds what looks like a key."""
+    chooser = random.Random(seed)
+    return "".join(chooser.choice(alphabet) for _ in range(length))
+
+
+JWT = ".".join(("eyJ" + made(30), "eyJ" + made(60), made(43)))
+PEM = (
+    f"-----BEGIN {{0}}PRIVATE KEY-----\n{made(64)}\n{made(64)}\n{made(20)}==\n-----END {{0}}PRIVATE KEY-----"
+)
+
+KEYS = {
+    "Anthropic": "sk-ant-api03-" + made(93),
+    "OpenRouter": "sk-or-v1-" + made(64, HEX),
+    "OpenAI, old": "sk-" + made(48),
+    "OpenAI, project": "sk-proj-" + made(120, LETTERS + "-_"),
+    "GitHub": "ghp_" + made(36),
+    "GitHub OAuth": "gho_" + made(36),
+    "GitHub app": "ghs_" + made(36),
+    "GitHub, fine-grained": "github_pat_" + made(22) + "_" + made(59),
+    "GitLab": "glpat-" + made(20),
+    "Slack bot": f"xoxb-{made(12, string.digits)}-{made(12, string.digits)}-{made(24)}",
+    "Slack app": f"xapp-1-{made(11, string.ascii_uppercase)}-{made(13, string.digits)}-{made(64, HEX)}",
+    "Slack webhook": f"https://hooks.slack.com/services/T{made(8)}/B{made(8)}/{made(24)}",
+    "Discord webhook": f"https://discord.com/api/webhooks/{made(18, string.digits)}/{made(68)}",
+    "Discord bot": f"M{made(23)}.{made(6)}.{made(38)}",
+    "AWS": "AKIA" + made(16, string.ascii_uppercase + "234567"),
+    "AWS, for a while": "ASIA" + made(16, string.ascii_uppercase + "234567"),
+    "Google": "AIza" + made(35),
+    "Google OAuth": "ya29." + made(80),
+    "JWT": JWT,
+    "Stripe": "sk_live_" + made(24),
+    "Stripe, restricted": "rk_live_" + made(24),
+    "Twilio": "SK" + made(32, HEX),
+    "SendGrid": f"SG.{made(22)}.{made(43)}",
+    "npm": "npm_" + made(36),
+    "PyPI": "pypi-" + made(150, LETTERS + "-_"),
+    "Hugging Face": "hf_" + made(34),
+    "Groq": "gsk_" + made(52),
+    "DigitalOcean": "dop_v1_" + made(64, HEX),
+    "Shopify": "shpat_" + made(32, HEX),
+    "Telegram": f"{made(9, string.digits)}:AA{made(33)}",
+    "Vault": "hvs." + made(90),
+    "PEM": PEM.format("RSA "),
+    "PEM, plain": PEM.format(""),
+    "PEM, cut off": PEM.format("EC ").rsplit("\n", 1)[0],
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("around", ["{}", "run it with {} today", 'export KEY="{}"', "(see {}).", "a\n{}\nb"])
+def test_a_key_is_known_by_its_shape_wherever_it_stands(key, around):
+    told, count = redact(around.format(key))
+    assert count == 1
+    assert "[redacted: " in told
+    pieces = [piece for piece in re.split(r"[-_.\s:/]", key) if len(piece) >= 12]
+    assert not [piece for piece in pieces if piece in told and "PRIVATE" not in piece]
+
+
+VALUE = made(24)
+ASSIGNED = [
+    f"API_KEY={VALUE}",
+    f'api_key = "{VALUE}"',
+    f"'clientSecret': '{VALUE}',",
+    f'{{"access_token":"{VALUE}"}}',
+    f"aws_secret_access_key = {made(40, LETTERS + '/+')}",
+    f"auth_token: {made(32, HEX)}",
+    f"HEROKU_API_KEY={made(8, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(12, HEX)}",
+    "DB_PASSWORD=Winter2024!",
+    'password = "correct-horse-battery-staple"',
+    "The password is in the file: PGPASSWORD=kiln#Harbour9/tide",
+    f"ENCRYPTION_KEY: {VALUE}",
+    f"key = {VALUE}",
+    f"Key: secret_key = {VALUE}",
+    f"curl -H 'Authorization: Bearer {VALUE}' https://api.example.com",
+    f"Authorization: Basic {VALUE}==",
+    "DATABASE_URL=postgres://app:Tide9Pool@db.internal:5432/tideline",
+    "redis://:Tide9Pool@cache:6379/0",
+    "mongodb+srv://sam:h4rbour#wall@cluster0.abcde.mongodb.net/test",
+]
+
+
+@pytest.mark.parametrize("line", ASSIGNED)
+def test_the_value_of_a_telling_name_is_taken_out_and_the_name_stays(line):
+    told, count = redact(line)
+    assert count == 1
+    name = re.match(r"[\w\s{\"']+", line).group()
+    assert told.startswith(name.rstrip("\"' ").split(VALUE)[0][:6])
+    for value in (VALUE, "Winter2024", "horse", "Harbour9", "Tide9Pool", "h4rbour"):
+        assert value not in told
+
+
+STAY = [
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "cache_key = 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "session 123e4567-e89b-12d3-a456-426614174000 ended",
+    "primary key: 123e4567-e89b-12d3-a456-426614174000",
+    "OPENAI_API_KEY=YOUR_API_KEY",
+    "OPENAI_API_KEY=sk-your-key-goes-right-here-please",
+    "api_key: <your-api-key-1234567890>",
+    "token = ${GITHUB_TOKEN_2024}",
+    "GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN_V2 }}",
+    "GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "the id AKIAIOSFODNN7EXAMPLE from the manual",
+    "postgres://postgres:postgres@localhost:5432/app",
+    "postgres://user:password@localhost/db",
+    "password = os.environ['DB_PASSWORD_2']",
+    "password: config.database.password1",
+    "password = get_password_v2(user)",
+    "const token = await fetchToken2(userId123)",
+    "secret: /run/secrets/db_password_1",
+    "max_tokens: 128000",
+    "key: users_by_region_2024_v2",
+    ".sk-folding-cube-container-wrapper { color: red }",
+    "the tokenizer: gpt2-xl-1558M-v3",
+    "Bearer LOCAL_DEV_MODE_NOT_FOR_PRODUCTION",
+    "wrap it in `<private>` and `</private>`",
+    "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+    "the header -----BEGIN RSA PRIVATE KEY----- and what follows",
+    "password: String\\n  email: String",
+]
+
+
+@pytest.mark.parametrize("text", STAY)
+def test_what_only_looks_like_a_secret_stays(text):
+    assert redact(text) == (text, 0)
+
+
+def test_each_secret_is_replaced_by_its_kind_and_counted():
+    text = f"use {KEYS['GitHub']} or {KEYS['Google']}"
+    assert redact(text) == ("use [redacted: GitHub token] or [redacted: Google key]", 2)
+
+
+def test_the_secret_beside_an_aws_id_goes_with_it():
+    told, _ = redact(f"{KEYS['AWS']},{made(40, LETTERS + '/+')}")
+    assert told == "[redacted: AWS key]"
+
+
+def test_what_is_marked_private_goes_nested_and_unclosed():
+    assert redact("a <private>b</private> c")[0] == "a [redacted: private] c"
+    assert redact("a <PRIVATE>b <private>c</private> d</private> e")[0] == "a [redacted: private] e"
+    assert redact("a <private>b and all the rest\n\nof it")[0] == "a [redacted: private]"
+    assert redact("a </private> b")[0] == "a </private> b"
+
+
+def test_a_secret_within_a_private_span_counts_once():
+    assert redact(f"<private>{KEYS['GitHub']}</private>") == ("[redacted: private]", 1)
+
+
+def test_a_part_of_a_text_shows_nothing_of_a_secret_that_reaches_beyond_it():
+    text = "before\n" + PEM.format("") + "\nafter"
+    secrets = find_secrets(text)
+    middle = text.index("\n", 60)
+    assert cover(text, secrets, 0, middle) == "before\n[redacted: private key]"
+    assert cover(text, secrets, middle, len(text)) == "[redacted: private key]\nafter"
+    assert cover(text, secrets, middle, middle + 5) == "[redacted: private key]"
+
+
+def test_no_two_shapes_share_a_beginning_with_different_ends():
+    leads = [lead for shape in SHAPES for lead in shape.begins]
+    assert len(set(leads)) == len(leads)
+    assert len(leads) >= 20
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *KEYS.values(),
+        *ASSIGNED,
+        *STAY,
+        *(lead for shape in SHAPES for lead in shape.begins),
+        "<private>",
+        "</private>",
+        "password=",
+        "token: ",
+        '"',
+        "'",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "İ",
+        "=",
+        " ",
+        "\n",
+        "://a:",
+        "@",
+        "Bearer ",
+    ]
+)
+TEXTS = st.lists(st.one_of(FRAGMENTS, st.text(max_size=12)), max_size=12).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS)
+def test_a_redacted_text_has_nothing_more_to_redact(text):
+    told, count = redact(text)
+    assert redact(told) == (told, 0)
+    assert count or told == text
+
+
+@settings(max_examples=80, deadline=None)
+@given(TEXTS)
+def test_secrets_are_in_order_and_none_overlaps_another(text):
+    secrets = find_secrets(text)
+    for one, other in pairwise(secrets):
+        assert one.end <= other.start
+    assert all(0 <= secret.start < secret.end <= len(text) for secret in secrets)
+
+
+@settings(max_examples=80, deadline=None)
+@given(TEXTS, st.integers(0, 400), st.integers(0, 400))
+def test_a_part_holds_no_letter_of_a_secret_of_the_whole(text, start, length):
+    secrets = find_secrets(text)
+    start = min(start, len(text))
+    end = min(len(text), start + length)
+    hidden = sum(max(0, min(end, s.end) - max(start, s.start)) for s in secrets)
+    marks = sum(len(f"[redacted: {s.kind}]") for s in secrets if s.end > start and s.start < end)
+    assert len(cover(text, secrets, start, end)) == end - start - hidden + marks
+
+
+SIZE = 240_000
+HOSTILE = [
+    "sk-",
+    "-eyJ",
+    ".eyJaaaaaaaaa",
+    "key:",
+    'key="aaaaaaaa',
+    "password=aaaaaaa ",
+    "password= ",
+    "key=aaaaabbb:",
+    "api_key=aB3dE5gH7jK9mN1pQ:",
+    "keykey",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
+    "<private>",
+    "`<private>`",
+    "://a:",
+    "://" + "a" * 60 + ":",
+    "M",
+    "M ",
+    "-M" + "a" * 22 + ".",
+    "AKIA",
+    "Bearer ",
+    "authorization: ",
+    ":AA",
+    "a",
+    "=",
+    "\n",
+    "SG.aaaaaaaaaaaaaaaaaaaa.",
+    "Ï",
+    "".join(lead for shape in SHAPES for lead in shape.begins),
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_no_text_takes_more_than_linear_time(part):
+    text = (part * (SIZE // len(part) + 1))[:SIZE]
+    fourth = text[: SIZE // 4]
+
+    def cost(of: str) -> float:
+        started = time.process_time()
+        find_secrets(of)
+        return time.process_time() - started
+
+    # Four times the text takes four times as long; sixteen times would be quadratic.
+    assert cost(text) < max(0.1, 8 * min(cost(fourth) for _ in range(2)))
+
+
+def test_a_secret_is_a_span_of_the_text():
+    assert find_secrets(f"x {KEYS['npm']}") == [Secret(2, 42, "npm token")]

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from ragmem.domain.names import KNOWN_NAMES
 from ragmem.domain.routing_cues import CUES, Route
+from ragmem.domain.routing_words import WORDS
 
 MAX_READ = 600
 """Characters of a question that are read, half of them from its end: the rest of a long one is pasted."""
@@ -30,7 +31,8 @@ _SYMBOL = re.compile(
 _MARKS = re.compile("[`\"'\u201c]")
 _ASKED_WHEN = r"when(?! (?:do|did|does|was|were|is|are|will|has|have|should|can)\b)"
 _ASIDE = re.compile(
-    rf"(?<=\w) (?:while|{_ASKED_WHEN}|whenever|if|until|because|so that|so i|so we|as soon as|once)\b[^,?]*"
+    rf"(?<=\w) (?:while|{_ASKED_WHEN}|whenever|if|until|because|so that|so i|so we|as soon as|once"
+    r"|before (?:the|an?|it|we|i))\b[^,?]*"
     rf"|^(?:while|if|whenever|once|as soon as|{_ASKED_WHEN})\b[^,?]*,"
 )
 """What only tells the circumstances: a state that is named there is not what is asked."""
@@ -40,10 +42,9 @@ _CODE_QUOTE = re.compile(r"`[\w.:/()-]+`")
 _ERROR_LINE = re.compile(
     r"^\W*(?:\w+(?:\.\w+)*)?(?:error|exception|fatal|panic|failure|failed|err!?|traceback)\b"
     r"(?:\[\w+\]|\w*)?(?: \(|:|!| [A-Z]{4})|^\s*(?:[\w.]+(?:Error|Exception|Warning|Exit|Interrupt)\b)"
-    r"|^\[ERROR\]|^Traceback \("
-    r"|^\s*File \"|^\s+at [\w.$<]+\(|\bexit (?:status|code) \d|^(?:\$|>|%) \S+.*\n.*(?:fatal|error)|^goroutine \d"
-    r"|^thread '\w+' panicked|^npm ERR!|^\S+:\d+:\d+: |^(?:bash|zsh|sh|git|make|curl|ssh|docker): |^FAILED "
-    r"|^E  +\w|\bsegmentation fault\b|\bcore dumped\b",
+    r"|^\[ERROR\]|^Traceback \(|^\s*File \"|^\s+at [\w.$<]+\(|\bexit (?:status|code) \d"
+    r"|^(?:\$|>|%) \S+.*\n.*(?:fatal|error)|^goroutine \d|^thread '\w+' panicked|^npm ERR!|^\S+:\d+:\d+: "
+    r"|^(?:bash|zsh|sh|git|make|curl|ssh|docker): |^FAILED |^E  +\w|\bsegmentation fault\b|\bcore dumped\b",
     re.MULTILINE | re.IGNORECASE,
 )
 _ASKS = re.compile(
@@ -92,7 +93,7 @@ def route(question: str) -> Routed:
     reasons += [
         Reason(cue.name, cue.route, cue.weight)
         for cue in CUES
-        if cue.needs in read and cue.pattern.search(clause if cue.route in _OF_THE_MAIN_CLAUSE else read)
+        if cue.found(clause if cue.route in _OF_THE_MAIN_CLAUSE else read)
     ]
     for reason in reasons:
         scores[reason.route] += reason.weight
@@ -125,6 +126,34 @@ def plain(text: str) -> str:
         named = _SYMBOL.sub(_named, _TICKET.sub(" TICKET ", _HOST.sub(" HOST ", word)))
         words += [part if part in _PLACES else part.lower() for part in named.split()]
     return " ".join(words)
+
+
+def symbols(text: str) -> tuple[str, ...]:
+    """Return the names of code and the paths that a question holds, as they are written, each once.
+
+    Calls lose their brackets; a single word counts where it stands between backticks.
+    """
+    found = [item[0].strip("`") for item in _CODE_QUOTE.finditer(text)]
+    found += [item[0] for item in _SYMBOL.finditer(text) if item[0].lower() not in KNOWN_NAMES]
+    return tuple(dict.fromkeys(name.removesuffix("()") for name in found))
+
+
+_NEWEST = re.compile(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", re.IGNORECASE)
+_FINDING = re.compile(
+    rf"\b(?:{WORDS['flaw']}|{WORDS['tool']}|findings?|severity|audit(?:ed)?|pen-?test|attackers?"
+    r"|untrusted|exposed)\b",
+    re.IGNORECASE,
+)
+
+
+def wants_newest(text: str) -> bool:
+    """Tell whether a question asks for the last of several things that happened."""
+    return _NEWEST.search(text) is not None
+
+
+def speaks_of_findings(text: str) -> int:
+    """Return how many different words of a text speak of security: flaws, scanners, findings."""
+    return len({found[0].lower() for found in _FINDING.finditer(text)})
 
 
 _PLACES = frozenset({"QUOTED", "SYMBOL", "HOST", "TICKET"})

@@ -44,7 +44,7 @@ nessus openvas govulncheck pip-audit npm\\saudit cargo\\saudit dependabot massca
 ffuf fuzzer
 """
 _FLAW = """
-vulnerabilit(?:y|ies) vulnerable cves? exploit(?:s|able|ed)? injections? xss ssrf csrf rce idor
+vulnerabilit(?:y|ies) vulnerable cves? exploit(?:s|able|ed)? inject(?:s|ed|ions?)? xss ssrf csrf rce idor
 (?:path|directory)\\straversal prototype\\spollution deseriali[sz]ation backdoors? leaks? leaked
 misconfigur(?:ation|ations|ed)
 security\\s(?:issues?|holes?|problems?|bugs?|weakness(?:es)?|posture|gaps?) privilege\\sescalation

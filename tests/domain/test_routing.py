@@ -2,13 +2,15 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.routing import Route, is_pasted_error, plain, route
+from ragmem.domain.routing import is_pasted_error, plain, route, symbols
+from ragmem.domain.routing_cues import CUES, Route
 
 QUESTIONS = Path(__file__).parent.parent / "data" / "routing.jsonl"
 
@@ -73,6 +75,25 @@ def test_reasons_are_sorted_by_weight_and_carry_the_margin() -> None:
     sums = {item: sum(reason.weight for reason in routed.reasons if reason.route is item) for item in Route}
     sums[Route.KNOWLEDGE] += 1.5
     assert routed.margin == pytest.approx(sums[routed.route] - sums[routed.second])
+
+
+def test_the_words_that_a_cue_needs_never_hide_it() -> None:
+    texts = [plain(row["query"]) for row in _questions()]
+    for cue in CUES:
+        unguarded = replace(cue, needs=())
+        assert [text for text in texts if cue.found(text)] == [
+            text for text in texts if unguarded.found(text)
+        ]
+
+
+def test_every_cue_is_found_in_more_than_one_question() -> None:
+    texts = [plain(row["query"]) for row in _questions()]
+    assert not [cue.name for cue in CUES if sum(cue.found(text) for text in texts) < 2]
+
+
+def test_names_of_code_are_found_as_they_are_written() -> None:
+    asked = "does `pool` or Store.put() in src/store.py call parse_dates on GitHub?"
+    assert symbols(asked) == ("pool", "Store.put", "src/store.py", "parse_dates")
 
 
 @given(st.text(max_size=3000))

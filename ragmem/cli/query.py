@@ -33,6 +33,7 @@ EPILOG = """\b
 Examples:
   ragmem query "why do we pin the driver"
   ragmem query --kind error --since 30d timeout
+  ragmem query --route operational "what is still pending"
 
 \b
 Exit codes:
@@ -55,6 +56,17 @@ class ModeName(StrEnum):
     HYBRID = "hybrid"
     NAIVE = "naive"
     MIX = "mix"
+
+
+class RouteName(StrEnum):
+    """What sort of answer is wanted; auto guesses it from the question's form."""
+
+    AUTO = "auto"
+    KNOWLEDGE = "knowledge"
+    EPISODE = "episode"
+    OPERATIONAL = "operational"
+    RECON = "recon"
+    CODE = "code"
 
 
 @app.command(epilog=EPILOG)
@@ -86,6 +98,9 @@ def query(
     mode: Annotated[
         ModeName | None, typer.Option("--mode", "-m", help="Let LightRAG retrieve in one of its own modes.")
     ] = None,
+    route: Annotated[
+        RouteName, typer.Option("--route", "-r", help="The sort of answer; auto prefers, a name leaves out.")
+    ] = RouteName.AUTO,
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
@@ -100,6 +115,7 @@ def query(
     """Find the memories that answer a question."""
     from ragmem.memory import now
     from ragmem.services.query import Question
+    from ragmem.services.routes import ask_by_route, route_shape
     from ragmem.services.scope import known_sources
     from ragmem.services.shapes import match_shape
     from ragmem.services.when import parse_moment
@@ -125,7 +141,8 @@ def query(
             limit=limit or memory.settings.query.limit,
             mode=mode.value if mode else None,
         )
-        answer = memory.query(asked, question=question, at=moment)
+        routed = ask_by_route(memory, question, None if route == RouteName.AUTO else route.value, now=moment)
+    answer = routed.answer
     if not quiet:
         for note in answer.notes:
             tell(f"note: {note}")
@@ -134,6 +151,7 @@ def query(
             "schema": 1,
             "query": asked.strip(),
             "rung": answer.rung,
+            "route": route_shape(routed),
             "projects": list(projects) if projects is not None else None,
             "matches": [match_shape(match, explain=explain) for match in answer.matches],
         }
@@ -153,11 +171,17 @@ def query(
         if block:
             say(block)
     else:
+        if explain and not quiet:
+            tell(routed.told)
+        for fact in routed.shown:
+            say(f"{bold(fact.name)}  {printable(fact.value)}")
+        if routed.shown:
+            say()
         _say_matches(answer.matches, explain=explain)
         if not answer.matches and not quiet:
             where = "any project" if projects is None else "this project and yours (--all asks every project)"
             tell(f"nothing found in {where}")
-    return EXIT_OK if answer.matches else EXIT_NO
+    return EXIT_OK if answer.matches or routed.shown else EXIT_NO
 
 
 def _question_read() -> str:

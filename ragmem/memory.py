@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragmem.services.active_models import ActiveModels
     from ragmem.services.doctor_repair import Step
     from ragmem.services.doctor_report import Patient, Report
+    from ragmem.services.expansion import Expansions
     from ragmem.services.gc import Outcome, Plan
     from ragmem.services.hand_in import Handed, HandIn
     from ragmem.services.ingest import Ingested
@@ -63,6 +64,8 @@ class Ragmem:
         self._models: ActiveModels | None = None
         self._store: Store | None = None
         self._resting: Respite | None = None
+        self._asking: ComposedModels | None = None
+        self._expansions: Expansions | None = None
         self._ledger: Ledger | None = None
         self._meter = LateMeter(lambda: self.ledger)
         self._prepared: tuple[int, ...] | None = None
@@ -107,6 +110,9 @@ class Ragmem:
         if self._models is not None:
             self._models.close()
             self._models = None
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
         if self._ledger is not None:
             self._ledger.close()
         self.catalog.close()
@@ -236,6 +242,22 @@ class Ragmem:
             now=at or now(),
             respite=self._respite(),
         )
+
+    def expand(self, text: str) -> tuple[tuple[str, ...], str]:
+        """Return other words of a question from the language model, or none and a note that says why.
+
+        Raises BackendError where no language model is configured.
+        """
+        from ragmem.services.expansion import Expansions, needed
+
+        with self._opening:
+            if self._asking is None:
+                self._asking = ComposedModels(
+                    self.settings.models, self.settings.language_model, meter=self._meter, purpose="query"
+                )
+            self._expansions = self._expansions or Expansions()
+        given = self._given_models or self._asking
+        return self._expansions.of(needed(given.language_model), text)
 
     def _respite(self) -> "Respite":
         with self._opening:

@@ -37,12 +37,14 @@ class ComposedModels:
         *,
         meter: Meter | None = None,
         cache: Path | None = None,
+        purpose: Purpose = "extraction",
     ) -> None:
-        """Compose; `cache` is a folder for what a backend can make again."""
+        """Compose; `cache` is a folder for what a backend can make again, `purpose` the language model's."""
         self._models = models
         self._cache = cache
         self._language_model = language_model
         self._meter = meter
+        self._purpose = purpose
         self._embedding: Models | None = None
         self._completing: Models | None = None
         self._opening = threading.Lock()
@@ -83,7 +85,10 @@ class ComposedModels:
             return None
         with self._opening:
             if self._completing is None:
-                self._completing = _open(wanted.backend, completion_options(wanted, meter=self._meter))
+                options = completion_options(wanted, meter=self._meter)
+                if self._purpose != "extraction":
+                    options = {"purpose": self._purpose, **options}
+                self._completing = _open(wanted.backend, options)
             return self._completing
 
     def _open_embedding(self) -> Models:

@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import common
+import numpy as np
+
+from ragmem.catalog.lexicon import read_segment
+from ragmem.catalog.segments import merged
 
 SEPARATOR = "<SEP>"
 """LightRAG's separator of the parts of a merged field."""
@@ -22,9 +26,11 @@ _ORPHANS = {
     """,
     "memories that are left pending": "SELECT count(*) FROM memories WHERE state = 'pending'",
     "chunks without a memory": "SELECT count(*) FROM chunks WHERE memory NOT IN (SELECT n FROM memories)",
-    "chunks without full text": "SELECT count(*) FROM chunks WHERE n NOT IN (SELECT rowid FROM chunks_text)",
+    "chunks without full text": """
+        SELECT count(*) FROM chunks WHERE memory NOT IN (SELECT memory FROM lexicon_memories)
+    """,
     "full text without a chunk": """
-        SELECT count(*) FROM chunks_text WHERE rowid NOT IN (SELECT n FROM chunks)
+        SELECT count(*) FROM lexicon_memories WHERE memory NOT IN (SELECT memory FROM chunks)
     """,
     "indexed chunks without a vector": """
         SELECT count(*) FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = 'indexed'
@@ -111,12 +117,7 @@ def content_of(home: Path) -> dict[str, str]:
             )
         ),
         "chunks": _hash(rows("SELECT id, position, heading, begin_at, end_at FROM chunks ORDER BY id")),
-        "full text": _hash(
-            rows(
-                "SELECT c.id, t.title, t.heading, t.text, t.tags FROM chunks_text t"
-                " JOIN chunks c ON c.n = t.rowid ORDER BY c.id"
-            )
-        ),
+        "full text": _full_text(connection),
         "files": _hash(rows("SELECT source, path, size, tally FROM files ORDER BY source, path")),
         "vectors": _hash(
             rows(
@@ -134,6 +135,25 @@ def content_of(home: Path) -> dict[str, str]:
     }
     connection.close()
     return content
+
+
+def _full_text(connection: sqlite3.Connection) -> str:
+    """Return a hash of all postings, however they are divided into segments."""
+    columns: list[list[Any]] = [[], [], [], []]
+    for (last,) in connection.execute("SELECT last FROM lexicon_segments").fetchall():
+        segment, dead = read_segment(connection, last)
+        kept = merged([segment], [~dead])
+        counts = kept.documents.counts
+        memory = np.repeat(np.arange(len(counts)), counts)[kept.ordinals]
+        columns[0].append(kept.documents.order[memory])
+        columns[1].append(kept.ordinals - (np.cumsum(counts) - counts)[memory])
+        columns[2].append(np.repeat(kept.terms, kept.counts))
+        columns[3].append(kept.frequencies)
+    if not columns[0]:
+        return _hash([])
+    whole = [np.concatenate(column).astype("<u8") for column in columns]
+    order = np.lexsort(whole[::-1])
+    return hashlib.sha256(b"".join(column[order].tobytes() for column in whole)).hexdigest()
 
 
 def _hash(rows: Iterable[tuple[Any, ...]]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Connection
+from ragmem.catalog.lexicon import unsound
 from ragmem.domain.model import Chunk, Memory, State, content_hash
 from ragmem.errors import StoreDamagedError
 
@@ -27,17 +28,35 @@ _RULES: tuple[tuple[str, str], ...] = (
             " OR count(DISTINCT c.position) <> count(*) ORDER BY m.id"
         ),
     ),
+    (
+        "chunks are not in the full text",
+        "SELECT id FROM chunks WHERE memory NOT IN (SELECT memory FROM lexicon_memories) ORDER BY id",
+    ),
+    (
+        "memories have other chunks than the full text has of them",
+        (
+            "SELECT l.memory FROM lexicon_memories l LEFT JOIN chunks c ON c.memory = l.memory"
+            " GROUP BY l.memory, l.chunks HAVING count(c.n) <> l.chunks ORDER BY l.memory"
+        ),
+    ),
+    (
+        "segments of the full text lack blocks",
+        (
+            "SELECT last FROM lexicon_segments s WHERE blocks <> (SELECT count(*) FROM lexicon_blocks b"
+            " WHERE b.n >= s.block AND b.n < s.block + s.blocks) ORDER BY last"
+        ),
+    ),
+    (
+        "segments of the full text do not add up to its memories",
+        (
+            "SELECT there FROM (SELECT coalesce(sum(chunks - dead_chunks), 0) AS there"
+            " FROM lexicon_segments) AS counted"
+            " WHERE there <> (SELECT coalesce(sum(chunks), 0) FROM lexicon_memories)"
+        ),
+    ),
 )
 
 _SQLITE_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "chunks are not in the full text",
-        "SELECT id FROM chunks WHERE n NOT IN (SELECT rowid FROM chunks_text) ORDER BY id",
-    ),
-    (
-        "rows of the full text belong to no chunk",
-        "SELECT rowid FROM chunks_text WHERE rowid NOT IN (SELECT n FROM chunks) ORDER BY rowid",
-    ),
     (
         "rows refer to others that do not exist",
         "SELECT \"table\" || ' ' || rowid FROM pragma_foreign_key_check ORDER BY 1",
@@ -50,17 +69,6 @@ _SQLITE_RULES: tuple[tuple[str, str], ...] = (
             "SELECT json_extract(detail, '$.removed') FROM log"
             " WHERE operation = 'gc' AND json_extract(detail, '$.run') = trash.run), count(*)) ORDER BY run"
         ),
-    ),
-)
-
-_POSTGRES_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "chunks are not in the full text",
-        "SELECT id FROM chunks WHERE n NOT IN (SELECT n FROM chunks_text) ORDER BY id",
-    ),
-    (
-        "rows of the full text belong to no chunk",
-        "SELECT n FROM chunks_text WHERE n NOT IN (SELECT n FROM chunks) ORDER BY n",
     ),
 )
 
@@ -77,7 +85,7 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     StoreDamagedError where the database cannot be read at all.
     """
     sqlite = catalog.database.dialect == "sqlite"
-    rules = (*_RULES, *(_SQLITE_RULES if sqlite else _POSTGRES_RULES))
+    rules = (*_RULES, *(_SQLITE_RULES if sqlite else ()))
     found: list[str] = []
     with catalog.database.read() as connection:
         for what, query in rules:
@@ -87,10 +95,9 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
         if deep and sqlite:
             found += _pages(connection)
     if deep:
-        found += _texts(catalog, full_text=sqlite)
+        found += _texts(catalog)
+        found += _full_text(catalog)
         found += _trashed(catalog)
-    if deep and sqlite and not catalog.database.read_only:
-        found += _full_text_index(catalog)
     return found
 
 
@@ -99,48 +106,36 @@ def _pages(connection: Connection) -> list[str]:
     return [] if lines == ["ok"] else [f"the database: {' '.join(line.split())}" for line in lines]
 
 
-def _full_text_index(catalog: Catalog) -> list[str]:
-    """Compare the full text's index with the text that it was made of."""
+def _full_text(catalog: Catalog) -> list[str]:
+    """Compare the index of the full text with the chunks that it was made of."""
     try:
-        with catalog.database.write() as connection:
-            connection.execute("INSERT INTO chunks_text (chunks_text) VALUES ('integrity-check')")
-    except StoreDamagedError:
-        return ["the index of the full text does not fit its rows"]
-    return []
+        with catalog.database.read() as connection:
+            wrong = unsound(connection)
+    except StoreDamagedError as error:
+        return [str(error)]
+    return [sentence("segments of the full text do not fit their chunks", wrong)] if wrong else []
 
 
-def _texts(catalog: Catalog, *, full_text: bool) -> list[str]:
-    """Compare each memory's text with its hash, its chunks and what full text has of them."""
+def _texts(catalog: Catalog) -> list[str]:
+    """Compare each memory's text with its hash and its chunks."""
     wrong: dict[str, list[str]] = {}
     for memory in catalog.memories.each():
-        for what in _text_of(catalog, memory, full_text=full_text):
+        for what in _text_of(catalog, memory):
             wrong.setdefault(what, []).append(memory.id)
     return [sentence(what, names) for what, names in wrong.items()]
 
 
-def _text_of(catalog: Catalog, memory: Memory, *, full_text: bool) -> Iterator[str]:
-    with catalog.database.read() as connection:
+def _text_of(catalog: Catalog, memory: Memory) -> Iterator[str]:
+    with catalog.database.read():
         # Asked again, together with the chunks: a writer may have replaced it since.
         now = catalog.memories.get([memory.id]).get(memory.id)
         if now is None:
             return
         chunks = catalog.memories.chunks(now)
-        rows = _full_text_of(connection, now) if full_text else []
     if now.content_hash != content_hash(now.text):
         yield "memories have another text than their hash says"
     if not covers(now.indexed_text, chunks):
         yield "memories have chunks that do not rebuild their text"
-    tags = " ".join(now.tags)
-    if full_text and rows != [(now.title, chunk.heading, chunk.text, tags) for chunk in chunks]:
-        yield "memories have another text than full text has of them"
-
-
-def _full_text_of(connection: Connection, memory: Memory) -> list[tuple[str, str, str, str]]:
-    return connection.execute(
-        "SELECT t.title, t.heading, t.text, t.tags FROM memories m JOIN chunks c ON c.memory = m.n"
-        " JOIN chunks_text t ON t.rowid = c.n WHERE m.id = ? ORDER BY c.position",
-        (memory.id,),
-    ).fetchall()
 
 
 def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:

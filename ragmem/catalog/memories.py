@@ -6,9 +6,9 @@ from datetime import datetime
 
 import orjson
 
+from ragmem.catalog import lexicon
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
-from ragmem.catalog.fulltext import add_text, drop_text
 from ragmem.catalog.rows import (
     MEMORY_COLUMNS,
     SELECT_MEMORY,
@@ -20,6 +20,7 @@ from ragmem.catalog.rows import (
     outline_from,
     to_stamp,
 )
+from ragmem.catalog.terms import Analysed, analyse
 from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
 from ragmem.errors import NotFoundError
 
@@ -73,20 +74,24 @@ class Memories:
 
         A memory that exists is replaced, but keeps its creation date and recalls.
         """
+        # Cutting into words takes longer than writing, and needs no lock.
+        prepared = [(memory, chunks, _analysed(memory, chunks)) for memory, chunks in items]
         with self._database.write() as connection:
-            for memory, chunks in items:
+            searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
+            for memory, chunks, analysed in prepared:
                 (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
-                _drop_chunks(self._database, connection, [number])
-                tags = " ".join(memory.tags)
-                for chunk in chunks:
-                    (place,) = connection.execute(
-                        "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
-                        " VALUES (?,?,?,?,?,?) RETURNING n",
-                        (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end),
-                    ).fetchone()
-                    add_text(
-                        self._database, connection, place, (memory.title, chunk.heading, chunk.text, tags)
-                    )
+                _drop_chunks(connection, [number])
+                connection.executemany(
+                    "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
+                    " VALUES (?,?,?,?,?,?)",
+                    [
+                        (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end)
+                        for chunk in chunks
+                    ],
+                )
+                searchable[number] = (memory.id, memory.scope.project, analysed)
+            lexicon.drop(connection, list(searchable))
+            lexicon.add(connection, ((number, *rest) for number, rest in searchable.items()))
 
     def mark(self, ids: Iterable[str], state: State) -> None:
         """Set the state of memories."""
@@ -115,7 +120,9 @@ class Memories:
                         f"SELECT n FROM memories WHERE id IN ({marks(batch)})", batch
                     )
                 ]
-                _drop_chunks(self._database, connection, numbers)
+                _drop_chunks(connection, numbers)
+                lexicon.drop(connection, numbers)
+                lexicon.settle(connection)
                 connection.executemany("DELETE FROM memories WHERE n = ?", [(number,) for number in numbers])
                 removed += len(numbers)
         return removed
@@ -263,7 +270,10 @@ class Memories:
             )
 
 
-def _drop_chunks(database: Database, connection: Connection, numbers: Sequence[int]) -> None:
-    for number in numbers:
-        drop_text(database, connection, number)
-        connection.execute("DELETE FROM chunks WHERE memory = ?", (number,))
+def _analysed(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
+    frame = (memory.title, " ".join(memory.tags), memory.uri)
+    return [analyse(chunk.text, chunk.heading, frame) for chunk in chunks]
+
+
+def _drop_chunks(connection: Connection, numbers: Sequence[int]) -> None:
+    connection.executemany("DELETE FROM chunks WHERE memory = ?", [(number,) for number in numbers])

@@ -1,49 +1,18 @@
 """Mending the catalog by what it knows itself: full text from the chunks, rows that belong to nothing."""
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.database import Connection
-from ragmem.catalog.fulltext import add_text, drop_text
-from ragmem.catalog.schema import CATALOG
+from ragmem.catalog.lexicon import build
 from ragmem.domain.model import State, content_hash
 
 _STATES = ", ".join(f"'{state.value}'" for state in (State.PENDING, State.INDEXED, State.BUFFERED))
 
 
 def rebuild_full_text(catalog: Catalog) -> int:
-    """Write the full text of all chunks anew in one transaction; return how many chunks."""
-    database = catalog.database
-    count = 0
-    with database.write() as connection:
-        numbers = dict(connection.execute("SELECT id, n FROM memories").fetchall())
-        if database.dialect == "sqlite":
-            _make_anew(connection)
-        for memory in catalog.memories.each():
-            if database.dialect != "sqlite":
-                drop_text(database, connection, numbers[memory.id])
-            places = dict(
-                connection.execute(
-                    "SELECT id, n FROM chunks WHERE memory = ?", (numbers[memory.id],)
-                ).fetchall()
-            )
-            tags = " ".join(memory.tags)
-            for chunk in catalog.memories.chunks(memory):
-                add_text(
-                    database, connection, places[chunk.id], (memory.title, chunk.heading, chunk.text, tags)
-                )
-                count += 1
-    return count
-
-
-def _make_anew(connection: Connection) -> None:
-    """Replace the index as a whole: where it is damaged, SQLite refuses to delete single rows."""
-    [statement] = [
-        statement
-        for step in CATALOG.migrations
-        for statement in step.statements
-        if statement.startswith("CREATE VIRTUAL TABLE chunks_text")
-    ]
-    connection.execute("DROP TABLE IF EXISTS chunks_text")
-    connection.execute(statement)
+    """Make the index of all chunks anew in one transaction; return how many chunks."""
+    with catalog.database.write() as connection:
+        build(connection)
+        (count,) = connection.execute("SELECT coalesce(sum(chunks), 0) FROM lexicon_memories").fetchone()
+    return int(count)
 
 
 def hash_anew(catalog: Catalog) -> list[str]:

@@ -1,5 +1,6 @@
 """The tables of the catalog in PostgreSQL: those of SQLite (schema.py), column for column."""
 
+from ragmem.catalog.lexicon import build
 from ragmem.catalog.migrations import Migration, Schema, statements_of
 
 NAMESPACE = "ragmem"
@@ -119,11 +120,28 @@ CREATE TABLE IF NOT EXISTS extractions (
 );
 """
 
+_LEXICON = """
+CREATE TABLE lexicon_segments (
+  last BIGINT PRIMARY KEY,
+  token BIGINT NOT NULL,
+  chunks BIGINT NOT NULL,
+  dead_chunks BIGINT NOT NULL,
+  block BIGINT NOT NULL,
+  blocks BIGINT NOT NULL,
+  dead BYTEA NOT NULL
+);
+CREATE TABLE lexicon_blocks (n BIGINT PRIMARY KEY, data BYTEA NOT NULL);
+ALTER TABLE lexicon_blocks ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE TABLE lexicon_memories (memory BIGINT PRIMARY KEY, version BIGINT NOT NULL, chunks BIGINT NOT NULL);
+DROP TABLE IF EXISTS chunks_text;
+"""
+
 CATALOG = Schema(
     "catalog",
     (
         Migration(1, "tables", statements_of(_TABLES)),
         Migration(2, "models", statements_of(_MODELS), reads_without=True),
+        Migration(3, "lexicon", statements_of(_LEXICON), build),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

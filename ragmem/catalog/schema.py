@@ -2,6 +2,7 @@
 
 from ragmem.catalog import postgres_schema
 from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.lexicon import build
 from ragmem.catalog.migrations import Migration, Schema, settle, statements_of
 from ragmem.errors import StoreDamagedError
 
@@ -125,6 +126,29 @@ CREATE TABLE IF NOT EXISTS extractions (
 ) WITHOUT ROWID;
 """
 
+# The index of full text, which takes the place of FTS5's.
+_LEXICON = """
+-- Some memories with their postings: those whose versions follow the segment before, up to `last`.
+CREATE TABLE lexicon_segments (
+  last INTEGER PRIMARY KEY,
+  token INTEGER NOT NULL,      -- random; stands in the segment's blocks too
+  chunks INTEGER NOT NULL,
+  dead_chunks INTEGER NOT NULL,
+  block INTEGER NOT NULL,      -- its header; the blocks with its postings follow
+  blocks INTEGER NOT NULL,
+  dead BLOB NOT NULL           -- a bit for each memory; empty: none is gone
+);
+CREATE TABLE lexicon_blocks (n INTEGER PRIMARY KEY, data BLOB NOT NULL);
+
+-- Which version of a memory is in the index, and how many chunks of it.
+CREATE TABLE lexicon_memories (
+  memory INTEGER PRIMARY KEY,  -- memories.n
+  version INTEGER NOT NULL,
+  chunks INTEGER NOT NULL
+);
+DROP TABLE IF EXISTS chunks_text;
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
 """Tables that a home without an application id must have to be known as one."""
 
@@ -161,6 +185,7 @@ CATALOG = Schema(
         Migration(1, "tables", statements_of(_TABLES)),
         Migration(2, "mark the file", (f"PRAGMA application_id = {APPLICATION_ID}",), reads_without=True),
         Migration(3, "models", statements_of(_MODELS), reads_without=True),
+        Migration(4, "lexicon", statements_of(_LEXICON), build),
     ),
     stamped=_stamped,
     stamp=_stamp,

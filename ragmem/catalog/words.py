@@ -1,4 +1,4 @@
-"""Cut texts into the words that SQLite's full text index cuts them into, for databases that have no FTS5.
+"""Cut texts into the words that full text search finds them by, in the way of SQLite's FTS5.
 
 The same as its tokenizer `porter unicode61 remove_diacritics 2`: runs of letters and digits, folded, without
 accents, with their English endings removed (M. F. Porter, "An algorithm for suffix stripping", 1980).
@@ -57,9 +57,14 @@ def _fold(letter: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Return the stems of the words of a text, in order."""
+    return [stem(word) for word in folded(text)]
+
+
+def folded(text: str) -> list[str]:
+    """Return the words of a text in order, folded, with their endings."""
     if text.isascii():
-        return [stem(word) for word in _ASCII_WORD.findall(text.lower())]
-    return [stem(word) for word in text.translate(_FOLDING).split(_SEPARATOR) if word]
+        return _ASCII_WORD.findall(text.lower())
+    return [word for word in text.translate(_FOLDING).split(_SEPARATOR) if word]
 
 
 @lru_cache(maxsize=65536)

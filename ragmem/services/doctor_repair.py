@@ -137,16 +137,16 @@ def _put_back(catalog: Catalog, store: Store) -> int:
 
 def _complete_schema(patient: Patient, sizes: ChunkingSettings) -> str:
     made = complete(patient.catalog.database, CATALOG)
-    anew = rechunk(patient.catalog, sizes)
     rebuild_full_text(patient.catalog)
+    anew = rechunk(patient.catalog, sizes)
     return f"made {', '.join(made) or 'the record of the steps'}; {anew} memories cut anew"
 
 
 def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
     strays = drop_strays(patient.catalog)
     altered = hash_anew(patient.catalog)
-    anew = rechunk(patient.catalog, sizes)
     rebuild_full_text(patient.catalog)
+    anew = rechunk(patient.catalog, sizes)
     indexed = index_pending(patient.catalog, patient.open_store())
     said = f"{strays} strays, {anew} memories cut anew, {indexed} indexed"
     if altered:

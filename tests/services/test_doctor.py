@@ -149,11 +149,11 @@ def changed_vector_file(home: Home) -> None:
 
 
 def deleted_full_text_row(home: Home) -> None:
-    home.sql("DELETE FROM chunks_text WHERE rowid = 3")
+    home.sql("DELETE FROM lexicon_memories WHERE memory = 3")
 
 
 def damaged_full_text_index(home: Home) -> None:
-    home.sql("DELETE FROM chunks_text_data WHERE id > 10")
+    home.sql("UPDATE lexicon_blocks SET data = zeroblob(length(data))")
 
 
 def orphan_edge(home: Home) -> None:
@@ -212,7 +212,7 @@ def half_migration(home: Home) -> None:
 
 
 def lost_table(home: Home) -> None:
-    home.sql("DROP TABLE chunks_text")
+    home.sql("DROP TABLE lexicon_blocks")
 
 
 def lost_column(home: Home) -> None:
@@ -670,7 +670,7 @@ def test_a_home_on_postgresql_is_examined_there(postgres, monkeypatch, capfdbina
     with home.open() as memory:
         assert memory.ingest([Draft("notes", "/one", NOTE, title="Cache")])[0].note == ""
         with memory.catalog.database.write() as connection:
-            connection.execute("DELETE FROM chunks_text")
+            connection.execute("DELETE FROM lexicon_memories")
     code, document = home.doctor()
     details = {check["name"]: check["detail"] for check in document["checks"]}
     assert details["database"].startswith("PostgreSQL ")

@@ -13,19 +13,23 @@ DAMAGES = {
     "UPDATE chunks SET memory = memory + 1000": "chunks belong to no memory",
     f"UPDATE memories SET state = 'trashed' WHERE n = {A_MEMORY}": "memories are in a state",
     f"UPDATE chunks SET position = position + 1 WHERE n = {A_CHUNK}": "memories have chunks whose places",
-    f"DELETE FROM chunks_text WHERE rowid = {A_CHUNK}": "chunks are not in the full text",
-    "INSERT INTO chunks_text (rowid, title, heading, text, tags) VALUES (99, '', '', 'x', '')": (
-        "rows of the full text belong to no chunk"
+    f"DELETE FROM lexicon_memories WHERE memory = {A_MEMORY}": "chunks are not in the full text",
+    "INSERT INTO lexicon_memories VALUES (99, 1, 1)": "other chunks than the full text has of them",
+    "DELETE FROM lexicon_blocks WHERE n = (SELECT max(n) FROM lexicon_blocks)": (
+        "segments of the full text lack blocks"
     ),
+    "UPDATE lexicon_segments SET dead_chunks = dead_chunks + 1": "do not add up to its memories",
     "DELETE FROM trash WHERE id IN (SELECT min(id) FROM trash)": "runs in the trash are not whole",
 }
 
 DEEP_DAMAGES = {
     f"UPDATE memories SET text = text || ' more' WHERE n = {A_MEMORY}": "another text than their hash",
     f"UPDATE chunks SET end_at = end_at - 3 WHERE n = {A_CHUNK}": "have chunks that do not rebuild",
-    f"UPDATE chunks_text SET text = 'other' WHERE rowid = {A_CHUNK}": "another text than full text",
+    f"UPDATE chunks SET heading = 'other' WHERE n = {A_CHUNK}": "do not fit their chunks",
+    f"UPDATE lexicon_memories SET version = version + 1 WHERE memory = {A_MEMORY}": "do not fit their chunks",
     "UPDATE trash SET memory = '{}'": "runs in the trash have memories that cannot be brought back",
-    f"UPDATE chunks_text_content SET c2 = 'unindexed' WHERE id = {A_CHUNK}": "the index of the full text",
+    "UPDATE lexicon_blocks SET data = zeroblob(length(data))": "the full text is damaged",
+    "UPDATE lexicon_segments SET token = token + 1": "the full text is damaged",
 }
 
 

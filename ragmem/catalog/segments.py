@@ -1,0 +1,311 @@
+"""A segment of the lexicon: which terms the chunks of some memories have, as sorted arrays and as bytes.
+
+A chunk is an ordinal within its segment; a memory's chunks follow each other. A posting is an ordinal with a
+term's weighted frequency there. Nothing depends on other segments, so they are merged by sorting.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ragmem.errors import StoreDamagedError
+
+Array = NDArray[Any]
+
+BLOCK_BYTES = 8192
+"""About how large a block of postings is: a search reads one for each term, so small ones, but not many."""
+
+MOST_FREQUENT = 255
+LONGEST = 65_535
+"""Caps of a term's weighted frequency in a chunk, and of a chunk's words: no ranking depends on more."""
+
+_NARROW = 65_536
+_HEADER = struct.Struct("<QIIIIII")
+_BLOCK = struct.Struct("<QII")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory to be searched; of each chunk how many words, and term -> weighted frequency."""
+
+    version: int
+    number: int
+    id: str
+    project: str
+    chunks: Sequence[tuple[int, Mapping[int, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The memories of a segment in the order of their versions, and the lengths of their chunks in words.
+
+    `order` tells memories with equal scores apart: it comes from their ids, so it is the same everywhere.
+    """
+
+    versions: Array
+    numbers: Array
+    order: Array
+    counts: Array
+    projects: Array
+    names: tuple[str, ...]
+    lengths: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What must be known of a segment before its blocks are read; `first_terms` has one for each block."""
+
+    token: int
+    documents: Documents
+    first_terms: Array
+    wide: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Documents with their postings: `counts` of them for each of the sorted terms, ordinals ascending."""
+
+    documents: Documents
+    terms: Array
+    counts: Array
+    ordinals: Array
+    frequencies: Array
+
+
+def built(entries: Sequence[Entry]) -> Segment:
+    """Return the segment of some memories, whose versions must ascend."""
+    names = tuple(dict.fromkeys(entry.project for entry in entries))
+    code = {name: place for place, name in enumerate(names)}
+    documents = Documents(
+        versions=np.array([entry.version for entry in entries], dtype="<i8"),
+        numbers=np.array([entry.number for entry in entries], dtype="<i8"),
+        order=np.array([_order(entry.id) for entry in entries], dtype="<u8"),
+        counts=np.array([len(entry.chunks) for entry in entries], dtype="<u4"),
+        projects=np.array([code[entry.project] for entry in entries], dtype="<u2"),
+        names=names,
+        lengths=np.array(
+            [min(length, LONGEST) for entry in entries for length, _ in entry.chunks], dtype="<u2"
+        ),
+    )
+    chunks = [terms for entry in entries for _, terms in entry.chunks]
+    total = sum(map(len, chunks))
+    terms = np.fromiter((term for chunk in chunks for term in chunk), dtype="<u8", count=total)
+    weights = np.fromiter((often for chunk in chunks for often in chunk.values()), dtype="<u8", count=total)
+    sizes = np.fromiter(map(len, chunks), dtype=np.intp, count=len(chunks))
+    distinct, ranks = np.unique(terms, return_inverse=True)
+    keys = _keys(ranks, np.repeat(np.arange(len(chunks)), sizes), np.minimum(weights, MOST_FREQUENT))
+    return _sorted(documents, distinct, keys)
+
+
+def _order(identifier: str) -> int:
+    return int.from_bytes(identifier.encode()[:8].ljust(8, b"\0"), "big")
+
+
+def _keys(ranks: Array, ordinals: Array, frequencies: Array) -> Array:
+    """Return numbers that sort as (term, ordinal) does and carry the frequency."""
+    keys: Array = ranks.astype("<u8") << np.uint64(40)
+    keys |= ordinals.astype("<u8") << np.uint64(8)
+    keys |= frequencies.astype("<u8")
+    return keys
+
+
+def _sorted(documents: Documents, terms: Array, keys: Array) -> Segment:
+    keys.sort()
+    counts = np.bincount((keys >> np.uint64(40)).astype(np.intp), minlength=len(terms))
+    return Segment(
+        documents,
+        terms[counts > 0],
+        counts[counts > 0].astype("<u4"),
+        ((keys >> np.uint64(8)) & np.uint64(0xFFFFFFFF)).astype("<u4"),
+        (keys & np.uint64(0xFF)).astype("u1"),
+    )
+
+
+def merged(segments: Sequence[Segment], alive: Sequence[Array]) -> Segment:
+    """Return one segment of those memories of several that are alive; the order of versions is kept."""
+    distinct = np.unique(np.concatenate([segment.terms for segment in segments]))
+    keys = []
+    base = 0
+    for segment, kept in zip(segments, alive, strict=True):
+        ranks = np.repeat(np.searchsorted(distinct, segment.terms), segment.counts)
+        if kept.all():
+            keys.append(_keys(ranks, segment.ordinals + np.uint32(base), segment.frequencies))
+            base += len(segment.documents.lengths)
+            continue
+        stays = np.repeat(kept, segment.documents.counts)
+        place = base + np.cumsum(stays) - 1
+        base += int(stays.sum())
+        chosen = stays[segment.ordinals]
+        ordinals = place[segment.ordinals[chosen]]
+        keys.append(_keys(ranks[chosen], ordinals, segment.frequencies[chosen]))
+    documents = _joined([segment.documents for segment in segments], alive)
+    return _sorted(documents, distinct, np.concatenate(keys))
+
+
+def _joined(parts: Sequence[Documents], alive: Sequence[Array]) -> Documents:
+    used = [
+        part.names[code]
+        for part, kept in zip(parts, alive, strict=True)
+        for code in dict.fromkeys(part.projects[kept].tolist())
+    ]
+    names = tuple(dict.fromkeys(used))
+    code = {name: place for place, name in enumerate(names)}
+    projects = [
+        np.array([code.get(name, 0) for name in part.names], dtype="<u2")[part.projects[kept]]
+        for part, kept in zip(parts, alive, strict=True)
+    ]
+    lengths = [part.lengths[np.repeat(kept, part.counts)] for part, kept in zip(parts, alive, strict=True)]
+    pairs = list(zip(parts, alive, strict=True))
+    return Documents(
+        versions=np.concatenate([part.versions[kept] for part, kept in pairs]),
+        numbers=np.concatenate([part.numbers[kept] for part, kept in pairs]),
+        order=np.concatenate([part.order[kept] for part, kept in pairs]),
+        counts=np.concatenate([part.counts[kept] for part, kept in pairs]),
+        projects=np.concatenate(projects),
+        names=names,
+        lengths=np.concatenate(lengths),
+    )
+
+
+def equal(one: Segment, other: Segment) -> bool:
+    """Tell whether two segments say the same of the same memories, whatever their versions are."""
+    a, b = one.documents, other.documents
+    same = [a.names[code] for code in a.projects.tolist()] == [b.names[code] for code in b.projects.tolist()]
+    pairs = (
+        (a.numbers, b.numbers),
+        (a.order, b.order),
+        (a.counts, b.counts),
+        (a.lengths, b.lengths),
+        (one.terms, other.terms),
+        (one.counts, other.counts),
+        (one.ordinals, other.ordinals),
+        (one.frequencies, other.frequencies),
+    )
+    return same and all(np.array_equal(left, right) for left, right in pairs)
+
+
+def packed(segment: Segment, token: int) -> list[bytes]:
+    """Return a segment as bytes: its header, then its blocks. `token` tells it from every other."""
+    documents = segment.documents
+    wide = len(documents.lengths) > _NARROW
+    ordinal = np.dtype("<u4" if wide else "<u2")
+    ends = np.cumsum(segment.counts, dtype=np.int64)
+    sizes = 12 * np.arange(1, len(ends) + 1) + (ordinal.itemsize + 1) * ends
+    first = np.diff((sizes - sizes[:1]) // BLOCK_BYTES, prepend=-1) if len(ends) else ends
+    starts = np.flatnonzero(first).tolist()
+    blocks = []
+    for start, end in zip(starts, [*starts[1:], len(ends)], strict=True):
+        begin = int(ends[start] - segment.counts[start])
+        here = slice(begin, int(ends[end - 1]))
+        blocks.append(
+            b"".join(
+                (
+                    _BLOCK.pack(token, end - start, here.stop - begin),
+                    segment.terms[start:end].astype("<u8").tobytes(),
+                    (ends[start:end] - begin).astype("<u4").tobytes(),
+                    segment.ordinals[here].astype(ordinal).tobytes(),
+                    segment.frequencies[here].tobytes(),
+                )
+            )
+        )
+    names = orjson.dumps(documents.names)
+    header = b"".join(
+        (
+            _HEADER.pack(
+                token, len(documents.versions), len(documents.lengths), len(blocks), len(names), wide, 0
+            ),
+            documents.versions.astype("<i8").tobytes(),
+            documents.numbers.astype("<i8").tobytes(),
+            documents.order.astype("<u8").tobytes(),
+            segment.terms[starts].astype("<u8").tobytes(),
+            documents.counts.astype("<u4").tobytes(),
+            documents.projects.astype("<u2").tobytes(),
+            documents.lengths.astype("<u2").tobytes(),
+            names,
+        )
+    )
+    return [header, *blocks]
+
+
+def damaged(what: str) -> StoreDamagedError:
+    """Return the error for bytes that are not what was written."""
+    return StoreDamagedError(f"the full text is damaged: {what}", hint="ragmem doctor --repair")
+
+
+def header_of(data: bytes, token: int) -> Header:
+    """Return the header that `packed` made; raises StoreDamagedError."""
+    try:
+        written, memories, chunks, blocks, size, wide, _ = _HEADER.unpack_from(data)
+        if written != token:
+            raise damaged("a header belongs to another segment")
+        place = _HEADER.size
+
+        def read(dtype: str, count: int) -> Array:
+            nonlocal place
+            found = np.frombuffer(data, dtype, count, place)
+            place += found.nbytes
+            return found
+
+        versions, numbers, order = read("<i8", memories), read("<i8", memories), read("<u8", memories)
+        first_terms = read("<u8", blocks)
+        counts, projects, lengths = read("<u4", memories), read("<u2", memories), read("<u2", chunks)
+        names = tuple(orjson.loads(data[place : place + size]))
+    except (ValueError, TypeError, struct.error) as error:
+        raise damaged(f"a header: {error}") from error
+    if int(counts.sum()) != chunks or (memories and int(projects.max()) >= len(names)):
+        raise damaged("a header does not fit its segment")
+    documents = Documents(versions, numbers, order, counts, projects, names, lengths)
+    return Header(token, documents, first_terms, bool(wide))
+
+
+def read_block(data: bytes, header: Header) -> tuple[Array, Array, Array, Array]:
+    """Return a block's terms, where the postings of each end, ordinals and frequencies."""
+    try:
+        token, terms, postings = _BLOCK.unpack_from(data)
+        ordinal = np.dtype("<u4" if header.wide else "<u2")
+        place = _BLOCK.size + 12 * terms
+        if token != header.token or len(data) != place + (ordinal.itemsize + 1) * postings:
+            raise damaged("a block belongs to another segment")
+        ends = np.frombuffer(data, "<u4", terms, _BLOCK.size + 8 * terms)
+        return (
+            np.frombuffer(data, "<u8", terms, _BLOCK.size),
+            ends,
+            np.frombuffer(data, ordinal, postings, place),
+            np.frombuffer(data, "u1", postings, place + ordinal.itemsize * postings),
+        )
+    except (ValueError, TypeError, struct.error) as error:
+        raise damaged(f"a block: {error}") from error
+
+
+def opened(header: Header, blocks: Sequence[bytes]) -> Segment:
+    """Return the segment of a header and all its blocks; raises StoreDamagedError."""
+    parts = [read_block(data, header) for data in blocks]
+    if len(parts) != len(header.first_terms):
+        raise damaged("a segment lacks blocks")
+    counts = [np.diff(ends.astype(np.int64), prepend=0) for _, ends, _, _ in parts]
+    segment = Segment(
+        header.documents,
+        *(
+            np.concatenate([np.empty(0, dtype), *columns])
+            for dtype, columns in (
+                ("<u8", [part[0] for part in parts]),
+                ("<i8", counts),
+                ("<u4", [part[2] for part in parts]),
+                ("u1", [part[3] for part in parts]),
+            )
+        ),
+    )
+    whole = (
+        (not counts or min(int(count.min()) for count in counts) > 0)
+        and int(segment.counts.sum()) == len(segment.ordinals)
+        and bool(np.all(segment.terms[1:] > segment.terms[:-1]))
+        and (not len(segment.ordinals) or int(segment.ordinals.max()) < len(header.documents.lengths))
+    )
+    if not whole:
+        raise damaged("a segment's postings are not in order")
+    return segment

@@ -86,12 +86,12 @@ _WORDLIKE = re.compile(r"[\w.$:@#*+-]*\w[*!?]?$")
 _ROUTE = re.compile(r"/(?:[a-z]+/)?(?:api|v\d+)(?:/|$)")
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+$")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w.]+)=")
-_COMMANDS = """
+_COMMAND_WORDS = """
 git npm npx yarn pnpm pip pipx uv uvx python python3 node cargo go make docker kubectl helm brew apt curl
 wget ssh bash sh mix bundle rake gh aws gcloud terraform ansible pytest ruff mypy cd cp mv rm ls cat grep
 sed tmux systemctl psql redis-cli sqlite3 poetry conda deno bun
 """
-_COMMAND_STARTERS = frozenset(_COMMANDS.split())
+COMMANDS = frozenset(_COMMAND_WORDS.split())
 
 
 @lru_cache(maxsize=8192)
@@ -105,9 +105,7 @@ def classify_code(code: str) -> tuple[str, str, float] | None:
         return found[0], found[1], CODE_WEIGHT
     words = text.split()
     if len(words) > 1:
-        is_command = (
-            words[0] in _COMMAND_STARTERS or words[0].startswith(("./", "/")) or words[1].startswith("-")
-        )
+        is_command = words[0] in COMMANDS or words[0].startswith(("./", "/")) or words[1].startswith("-")
         return (text, "command", CODE_WEIGHT) if is_command and '"' not in text else None
     kind = ""
     if assigned := _ASSIGNMENT.match(text):
@@ -116,7 +114,7 @@ def classify_code(code: str) -> tuple[str, str, float] | None:
         kind = ""
     elif _PATH.match(text):
         kind = "file"
-    elif _KEBAB.match(text) or text in _COMMAND_STARTERS:
+    elif _KEBAB.match(text) or text in COMMANDS:
         kind = "tool"
     elif _WORDLIKE.match(text):
         kind = "symbol"

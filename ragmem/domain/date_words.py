@@ -1,0 +1,148 @@
+"""The forms in which a question names dates, as one pattern over its small letters."""
+
+import re
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+NUMBERS = {
+    word: (number, number)
+    for number, words in enumerate(
+        ("a an one", "two couple", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
+    )
+    for word in words.split()
+} | {"few": (2, 5), "several": (3, 8)}
+"""From and to, as people use the words."""
+
+PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+
+_ = r"\s{1,3}"
+_OF = rf"(?:,|{_}of)?{_}"
+_YEAR = r"(?:19|20)\d\d"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_CLEAR_MONTH = (  # mar, oct and dec are other words too
+    r"(?:jan(?:uary)?|feb(?:ruary)?|march|apr(?:il)?|may|june|july|aug(?:ust)?|sept(?:ember)?|october"
+    r"|nov(?:ember)?|december)\b"
+)
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+_SEASON = r"(?:spring|summer|autumn|fall|winter)"
+_AMOUNT = rf"(?:an?{_}(?=few|couple))?(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})\b"
+_UNIT = r"(?:minute|hour|day|week|fortnight|month|quarter|year)"
+_PART = rf"(?:{'|'.join(PARTS)})(?:{_}of)?[\s-]{{1,3}}"
+_CLOCK = r"(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)?)?"
+_BEFORE = r"(?<![\w./:#@$-])"
+_AFTER = r"(?![\w/%]|[-.:,]\w)"
+_NOT_OF = rf"(?!{_}of\b)"
+
+FORMS = {
+    "iso": (
+        rf"(?P<iso_y>{_YEAR})(?P<iso_mark>[-/])(?P<iso_m>\d\d)(?P=iso_mark)(?P<iso_d>\d\d){_CLOCK}{_AFTER}"
+    ),
+    "compact": rf"(?P<compact_y>{_YEAR})(?P<compact_m>\d\d)(?P<compact_d>\d\d){_AFTER}",
+    "iso_week": rf"(?P<iso_week_y>{_YEAR})-?w(?P<iso_week_n>\d\d){_AFTER}",
+    "iso_month": rf"(?P<iso_month_y>{_YEAR})-(?P<iso_month_m>\d\d){_AFTER}",
+    "year_quarter": rf"(?P<year_quarter_y>{_YEAR})[\s-]?q(?P<year_quarter_n>[1-4]){_AFTER}",
+    "numeric": (
+        r"(?P<numeric_a>\d\d?)(?P<numeric_mark>[/.])(?P<numeric_b>\d\d?)(?P=numeric_mark)"
+        rf"(?P<numeric_y>{_YEAR}){_AFTER}"
+    ),
+    "day_month": (
+        rf"(?P<day_month_d>\d\d?)(?P<day_month_sure>(?:st|nd|rd|th)(?:{_}of)?|{_}of)?{_}(?P<day_month_m>{_MONTH})"
+        rf"(?:,?{_}(?P<day_month_y>{_YEAR})(?![\w%]|[.:/-]\w))?"
+    ),
+    "month_day": (
+        rf"(?P<month_day_m>{_MONTH}){_}(?P<month_day_d>\d\d?)(?P<month_day_sure>st|nd|rd|th)?(?![\w%]|[.:/]\w)"
+        rf"(?:,?{_}(?P<month_day_y>{_YEAR})(?![\w%]|[.:/-]\w))?"
+    ),
+    "month_year": (
+        rf"(?P<month_year_part>{_PART})?(?P<month_year_m>{_MONTH}){_OF}(?P<month_year_y>{_YEAR}){_AFTER}"
+    ),
+    "month": rf"(?P<month_part>{_PART})?(?P<month_m>{_CLEAR_MONTH})(?!['\u2019/-])",
+    "ago": rf"(?P<ago_n>{_AMOUNT})(?:{_}of)?{_}(?P<ago_unit>{_UNIT})s?{_}(?:ago|back)\b",
+    "rolling": (
+        rf"(?:last|past|previous){_}(?P<rolling_n>{_AMOUNT})(?:{_}of)?{_}(?P<rolling_unit>{_UNIT})s?\b{_NOT_OF}"
+    ),
+    "past_unit": rf"(?:the{_}last|(?:the{_})?past)(?P<past_unit_n>){_}(?P<past_unit_unit>{_UNIT})\b{_NOT_OF}",
+    "before_last": rf"(?P<before_last_unit>week|weekend|month|quarter|year){_}before{_}last\b",
+    "last_unit": rf"last{_}(?P<last_unit_unit>week|weekend|month|quarter|year|night)\b{_NOT_OF}",
+    "this_unit": (
+        rf"(?:this|the{_}current){_}(?P<this_unit_unit>week|weekend|month|quarter|year|morning|afternoon"
+        rf"|evening)\b{_NOT_OF}"
+    ),
+    "last_month": rf"last{_}(?P<last_month_m>{_CLEAR_MONTH})(?!{_}\d)",
+    "last_season": (
+        rf"(?P<last_season_mark>last|this(?:{_}past)?){_}(?P<last_season_name>{_SEASON})\b{_NOT_OF}"
+    ),
+    "last_weekday": rf"(?:last|(?:this{_})?past){_}(?P<last_weekday_d>{_WEEKDAY})",
+    "weekday": rf"(?P<weekday_d>{_WEEKDAY})(?!['\u2019-])",
+    "season": rf"(?P<season_name>{_SEASON}){_OF}(?P<season_y>{_YEAR}){_AFTER}",
+    "quarter": (
+        rf"(?:q(?P<quarter_n>[1-4])|(?P<quarter_o>{'|'.join(ORDINALS)}){_}quarter)"
+        rf"(?:{_OF}(?P<quarter_y>{_YEAR}))?{_AFTER}"
+    ),
+    "half": rf"(?:h(?P<half_n>[12])|(?P<half_o>first|second){_}half){_OF}(?P<half_y>{_YEAR}){_AFTER}",
+    "week": rf"week{_}(?P<week_n>\d\d?)(?:{_OF}(?P<week_y>{_YEAR}))?{_AFTER}",
+    "day": rf"(?P<day_name>the{_}day{_}before{_}yesterday|yesterday|today|tonight)\b(?!['\u2019])",
+    "year": rf"(?P<year_part>{_PART})?(?P<year_y>{_YEAR}){_AFTER}",
+}
+"""Surest first: of two forms that begin at one place, the first that fits is read."""
+
+DATE = re.compile(_BEFORE + "(?:" + "|".join(f"(?P<{name}>{form})" for name, form in FORMS.items()) + ")")
+HINT = re.compile(
+    r"(?:19|20)\d\d|\d\d?(?:st|nd|rd|th)?\s|q[1-4]\b|\b(?:ago|back|last|past|previous|this|current|today|tonight)\b"
+    rf"|yesterday|day\b|week|\b{_MONTH}|\b{_SEASON}\b|quarter"
+)
+"""What every date contains: most questions have nothing of it."""
+
+RELATIVE = frozenset(
+    (
+        "ago rolling past_unit before_last last_unit this_unit last_month last_season last_weekday weekday"
+        " day"
+    ).split()
+)
+"""Forms that are told from now, or from another date where the question names one."""
+
+_FOR_ALL = "since before after until till by from between"
+LINKED = {
+    "compact": frozenset(f"{_FOR_ALL} on in of around dated starting".split()),
+    "month": frozenset(f"{_FOR_ALL} in during of within through throughout around starting".split()),
+    "weekday": frozenset(f"{_FOR_ALL} on".split()),
+    "quarter": frozenset(f"{_FOR_ALL} in during throughout of starting".split()),
+    "week": frozenset(f"{_FOR_ALL} in during of starting".split()),
+    "year": frozenset(f"{_FOR_ALL} in during throughout through around starting".split()),
+}
+"""Forms that are dates behind these words or beside another date only: "in May", "since Monday"."""
+
+COUNTED = frozenset("quarter week year".split())
+"""Forms that are no date where another word follows: "in 2023 requests"."""
+
+NUMERIC = frozenset("iso compact iso_month numeric year quarter".split())
+"""Forms that are no date behind a word such as "version"."""
+
+LINK = re.compile(
+    r"(?:^|[^\w-])(?P<word>in|on|at|during|within|since|before|after|until|till|through|throughout|by|from|between"
+    r"|of|around|dated|starting|prior to|up to|(?:earlier|later|older|newer) than"
+    r"|more than|over|at least|longer than|less than|under)"
+    r"\s{1,3}(?:the\s{1,3})?(?:(?:month|year|night|morning|evening|week)s?\s{1,3}of\s{1,3})?$"
+)
+AWAY = re.compile(
+    rf"(?:(?P<n>{_AMOUNT})(?:{_}of)?|the|last){_}(?P<unit>{_UNIT}|weekend|night|{_WEEKDAY})s?{_}(?:before|after){_}$"
+)
+"""A distance before or after a date: "two weeks before", "the Sunday after"."""
+
+NAMES_A_NUMBER = re.compile(
+    r"\b(?:version|release|build|port|id|issue|ticket|pr|line|error|code|api|tag|rfc|http|status|commit|revision"
+    r"|model|row|page|step|number|no\.?)s?[\s#:=]{1,3}(?:the\s)?$"
+)
+JOINED = re.compile(
+    r"\s{0,3}(,|and|or|to|until|till|through|[-\u2013&])?\s{0,3}(?:in\s{1,3}|on\s{1,3}|the\s{1,3})?"
+)
+FOLLOWS = re.compile(
+    r"\s{0,3}(?:$|[^\w\s%:.,/-]|[,.:](?!\w)|[-\u2013]\s|(?:and|or|to|until|till|through|when|that|which|who|what|why|how"
+    r"|for|with|as|at|by|from|in|on|of|the|an?|was|were|is|are|did|do|does|have|has|had|i|we|you|they|it|he|she|our"
+    r"|my|their|about|but|because|after|before|since|than|versus|vs|so|if|according|compared|onwards?)\b)"
+)
+ONWARDS = re.compile(r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b")

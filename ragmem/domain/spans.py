@@ -1,0 +1,100 @@
+"""Stretches of time: those of the calendar, and how near a moment lies to one."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+
+Span = tuple[datetime | None, datetime | None]
+"""From the first moment to the first one after it; None is an end that is open."""
+
+Stretch = tuple[datetime, datetime]
+"""A span with both ends, without a time zone: it lies in the calendar of whoever asks."""
+
+OPEN_LENGTH = timedelta(days=7)
+"""How long an open span counts as outside its named end: "since Monday" may well mean the weekend before."""
+
+GONE = 3.0
+"""Lengths of a span away from it where nothing is left: half to the power of 9 is 0.2 %."""
+
+_DAY = timedelta(days=1)
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+
+
+def days(first: date, count: int = 1) -> Stretch:
+    """Return whole days; raises OverflowError beyond the years 1 to 9999."""
+    start = datetime.combine(first, time.min)
+    return start, start + count * _DAY
+
+
+def months(year: int, month: int, count: int = 1) -> Stretch:
+    """Return whole months; a month below 1 or above 12 counts on into other years.
+
+    Raises ValueError beyond the years 1 to 9999.
+    """
+    return _first_of(year, month), _first_of(year, month + count)
+
+
+def quarter(year: int, number: int) -> Stretch:
+    """Return a quarter of a year, the first being 1; as in `months`, numbers count on."""
+    return months(year, 3 * number - 2, 3)
+
+
+def season(year: int, name: str) -> Stretch:
+    """Return a season of the northern half by whole months, as meteorologists count them."""
+    return months(year, _SEASONS[name], 3)
+
+
+def week(year: int, number: int) -> Stretch:
+    """Return a week by ISO 8601; raises ValueError where the year has no such week."""
+    return days(date.fromisocalendar(year, number, 1), 7)
+
+
+def week_of(day: date) -> Stretch:
+    """Return the week, from Monday, in which a day lies."""
+    return days(day - day.weekday() * _DAY, 7)
+
+
+def third(stretch: Stretch, number: int) -> Stretch:
+    """Return the first (0), middle or last (2) third: early, mid and late May."""
+    start, end = stretch
+    part = (end - start) / 3
+    return start + number * part, start + (number + 1) * part
+
+
+def shift_months(moment: datetime, count: int) -> datetime:
+    """Return the same time of the same day some months away, or of that month's last day.
+
+    Raises ValueError beyond the years 1 to 9999.
+    """
+    first, after = months(moment.year, moment.month + count)
+    return min(
+        first + (moment.day - 1) * _DAY + (moment - datetime.combine(moment, time.min)),
+        after - _DAY + (moment - datetime.combine(moment, time.min)),
+    )
+
+
+def time_match(event_time: datetime, spans: Sequence[Span]) -> float:
+    """Return how near a moment lies to the nearest of these spans: 1 inside, 0 far away or without a span.
+
+    Outside it is 2 ** -(distance / length) ** 2: half at one length of the span from its nearest end, 6 % at
+    two, 0 from three on. So a named day forgives a day and a named month a month: what happened on a day is
+    often written down on the next, and a date is remembered with an error in proportion to its unit. An open
+    span ("before March") falls off over a week at its named end. All moments carry a time zone.
+    """
+    return max((_nearness(event_time, span) for span in spans), default=0.0)
+
+
+def _nearness(moment: datetime, span: Span) -> float:
+    start, end = span
+    if start is not None and moment < start:
+        distance = start - moment
+    elif end is not None and moment >= end:
+        distance = moment - end
+    else:
+        return 1.0
+    length = OPEN_LENGTH if start is None or end is None else end - start
+    lengths = distance / length
+    return 2.0 ** -(lengths**2) if lengths < GONE else 0.0
+
+
+def _first_of(year: int, month: int) -> datetime:
+    return datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)  # noqa: DTZ001 - see Stretch

@@ -1,0 +1,361 @@
+"""How a question is read: its syntax, its dates, and what it asks for."""
+
+import time
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ragmem.domain.question import MAX_TYPED, parse, time_match
+
+NOW = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
+"""A Wednesday."""
+
+moments = st.datetimes(timezones=st.just(UTC))
+PIECES = (
+    *'"-`\u201c\u201d\u2018\u2019\u00ab\u00bb \n?\ue000',
+    *("-foo", '-"', "rm -rf", "git --all", "word", "a - b", "don't", "Error: x", "```"),
+    *("last week", " since ", " before ", "2023", "8 May", "2023-05-08", " in ", " and "),
+)
+typed = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
+
+
+def asked(text, now=NOW):
+    return parse(text, now=now)
+
+
+def spans(text, now=NOW):
+    """Return the spans as dates, the second one inclusive, as people write them."""
+    return [
+        " to ".join(
+            ("" if moment is None else f"{moment:%Y-%m-%d}") for moment in (start, end and end - timedelta(1))
+        )
+        for start, end in asked(text, now).times
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases", "rest"),
+    [
+        ('how do "circuit breakers" work', ["circuit breakers"], "how do circuit breakers work"),
+        ("how do \u201ccircuit breakers\u201d work", ["circuit breakers"], "how do circuit breakers work"),
+        (
+            "\u201ecircuit breakers\u201c and \u00abretries\u00bb",
+            ["circuit breakers", "retries"],
+            "circuit breakers and retries",
+        ),
+        ("the \u2018circuit breaker\u2019 isn\u2019t", ["circuit breaker"], "the circuit breaker isn\u2019t"),
+        ('"exit code 3"', ["exit code 3"], "exit code 3"),
+        ('"how do we deploy to production?"', [], "how do we deploy to production?"),
+        ('"the database is locked after a restart"', [], "the database is locked after a restart"),
+        ("don't touch the users' data", [], "don't touch the users' data"),
+        ('a 24" screen', [], "a 24 screen"),
+        ('what does `echo "x y"` do', [], 'what does `echo "x y"` do'),
+    ],
+)
+def test_only_pairs_of_quotes_make_phrases(text, phrases, rest):
+    read = asked(text)
+    assert (list(read.phrases), read.text) == (phrases, rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded", "rest"),
+    [
+        ("deploy -swarm", ["swarm"], "deploy"),
+        ('docker deploy -"old stack" -swarm, please', ["old stack", "swarm"], "docker deploy please"),
+        ("deploy -well-known", ["well-known"], "deploy"),
+        ("a well-known idea", [], "a well-known idea"),
+        ("a - b -- c", [], "a - b -- c"),
+        ("what does -x do", [], "what does -x do"),
+        ("what does --dry-run do", [], "what does --dry-run do"),
+        ("why did rm -rf fail", [], "why did rm -rf fail"),
+        ("find . -name config", [], "find . -name config"),
+        ("git commit --amend -merge", [], "git commit --amend -merge"),
+        ("answer -42", [], "answer -42"),
+        ("-swarm", [], "swarm"),
+        ("run `tool -verbose` twice", [], "run `tool -verbose` twice"),
+    ],
+)
+def test_only_a_dash_before_a_word_excludes(text, excluded, rest):
+    read = asked(text)
+    assert (sorted(read.excluded), read.text) == (excluded, rest)
+
+
+@given(typed)
+@example('x "-foo')
+@example('"a -b" c')
+@example('-foo -"bar"')
+def test_the_text_that_is_searched_has_no_syntax_left(text):
+    once = asked(text)
+    again = asked(once.text)
+    assert again.text == once.text
+    assert not again.excluded
+
+
+@given(st.text() | typed, moments)
+def test_every_text_can_be_read_at_any_time(text, now):
+    read = asked(text, now)
+    assert all(word in read.text for word in read.words)
+    for start, end in read.times:
+        assert start is not None or end is not None
+        assert start is None or end is None or start < end
+        assert all(moment is None or moment.tzinfo is UTC for moment in (start, end))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a", "-", "-a ", '"', '"a', "`", "\u2018", " ", "1/", "aB", "x.y/", "  -- "),
+        *("last ", "in 2023 ", "8 May ", "may ", "the day before ", "a few ", "between may and "),
+        *("is x ", "how has ", "at x:1\n", "Error: ", "Error\n", "File a, "),
+    ],
+)
+def test_a_long_text_takes_no_longer_by_the_character(piece):
+    text = piece * (20_000 // len(piece))
+    started = time.process_time()
+    asked(text)
+    asked(text[:MAX_TYPED])
+    assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what broke on 2026-03-01?", ["2026-03-01 to 2026-03-01"]),
+        ("deployed 2026-03-01T10:00:00Z", ["2026-03-01 to 2026-03-01"]),
+        ("the talk on 20260301", ["2026-03-01 to 2026-03-01"]),
+        ("8 May 2023", ["2023-05-08 to 2023-05-08"]),
+        ("on the 8th of May, 2023", ["2023-05-08 to 2023-05-08"]),
+        ("May 8th", ["2025-05-08 to 2025-05-08"]),
+        ("on Sept 3, 2024", ["2024-09-03 to 2024-09-03"]),
+        ("25/12/2023 or 12/25/2024", ["2023-12-25 to 2023-12-25", "2024-12-25 to 2024-12-25"]),
+        ("25.12.2023", ["2023-12-25 to 2023-12-25"]),
+        ("29 February", ["2024-02-29 to 2024-02-29"]),
+        ("in May", ["2025-05-01 to 2025-05-31"]),
+        ("in March", ["2026-03-01 to 2026-03-31"]),
+        ("in March 2024", ["2024-03-01 to 2024-03-31"]),
+        ("2024-03", ["2024-03-01 to 2024-03-31"]),
+        ("early May 2024", ["2024-05-01 to 2024-05-10"]),
+        ("what did we decide in 2023", ["2023-01-01 to 2023-12-31"]),
+        ("Q2 2024", ["2024-04-01 to 2024-06-30"]),
+        ("the second quarter of 2024", ["2024-04-01 to 2024-06-30"]),
+        ("2024-W12", ["2024-03-18 to 2024-03-24"]),
+        ("in week 12", ["2026-03-16 to 2026-03-22"]),
+        ("summer 2021", ["2021-06-01 to 2021-08-31"]),
+        ("yesterday", ["2026-03-17 to 2026-03-17"]),
+        ("the day before yesterday", ["2026-03-16 to 2026-03-16"]),
+        ("this morning", ["2026-03-18 to 2026-03-17"]),
+        ("last week", ["2026-03-09 to 2026-03-15"]),
+        ("the week before last", ["2026-03-02 to 2026-03-08"]),
+        ("last weekend", ["2026-03-14 to 2026-03-15"]),
+        ("last month", ["2026-02-01 to 2026-02-28"]),
+        ("last quarter", ["2025-10-01 to 2025-12-31"]),
+        ("last year", ["2025-01-01 to 2025-12-31"]),
+        ("last summer", ["2025-06-01 to 2025-08-31"]),
+        ("last May", ["2025-05-01 to 2025-05-31"]),
+        ("three days ago", ["2026-03-15 to 2026-03-15"]),
+        ("a few days ago", ["2026-03-13 to 2026-03-16"]),
+        ("a couple of weeks ago", ["2026-03-01 to 2026-03-07"]),
+        ("in the last 2 weeks", ["2026-03-04 to 2026-03-18"]),
+        ("in the past month", ["2026-02-18 to 2026-03-18"]),
+        ("last Tuesday", ["2026-03-17 to 2026-03-17"]),
+        ("last Wednesday", ["2026-03-11 to 2026-03-11"]),
+        ("since Monday", ["2026-03-16 to "]),
+        ("before 8 May 2023", [" to 2023-05-07"]),
+        ("after 8 May 2023", ["2023-05-09 to "]),
+        ("until March 2024", [" to 2024-03-31"]),
+        ("from 2023 onwards", ["2023-01-01 to "]),
+        ("more than a year ago", [" to 2025-03-17"]),
+        ("between March 3 and April 5, 2025", ["2025-03-03 to 2025-04-05"]),
+        ("from December to February", ["2025-12-01 to 2026-02-28"]),
+        ("between 2020 and 2022", ["2020-01-01 to 2022-12-31"]),
+        ("in March and April", ["2025-03-01 to 2025-03-31", "2025-04-01 to 2025-04-30"]),
+        ("in July last year", ["2025-07-01 to 2025-07-31"]),
+        ("in 2023, back in July", ["2023-07-01 to 2023-07-31"]),
+        ("last week, as told on 6 November 2023", ["2023-11-06 to 2023-11-06"]),
+        ("on Tuesday, March 10", ["2026-03-10 to 2026-03-10"]),
+        ("two weeks before 11 August 2023", ["2023-07-28 to 2023-08-11"]),
+    ],
+)
+def test_a_date_is_read_as_it_is_said(text, expected):
+    assert spans(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "port 2023 is taken",
+        "HTTP 2026",
+        "issue #2023 and pull request 2024",
+        "does it run on Ubuntu 20.03 or Python 3.11",
+        "protocol version 2025-06-18",
+        "what fails in 2023 requests",
+        "it stops after 2000 ms",
+        "error 2023 in line 2024",
+        "a 2023 model with 2048 tokens",
+        "docs/plans/2026-03-01-search.md",
+        "build-20260301",
+        "CVE-2023-12345",
+        "8/5/2023",
+        "31 June 2023",
+        "may 8 workers run at once",
+        "it may be that march goes on",
+        "how do I add a month to a date",
+        "how many days ago was it",
+        "my last name, the last time, the last commit and the last day of the sprint",
+        "what runs on Mondays",
+        "the Sunday mass",
+        "spring boot and fall back",
+        "a second quarter-final",
+        "next week and tomorrow",
+        "good compared with today",
+        "who broke the salt law in 1930",
+        'the track "September 2023"',
+        "what does `date -d 2023-05-08` print",
+        "2026-03-01 10:00:03 worker\nTraceback (most recent call last):\nValueError: 1",
+        "am 8. Mai letztes Jahr",
+    ],
+)
+def test_a_number_that_only_may_be_a_date_is_none(text):
+    assert spans(text) == []
+
+
+@given(st.integers(0, 99_999), st.sampled_from("requests tokens ms files workers times bytes users".split()))
+def test_a_count_is_never_a_date(number, noun):
+    assert spans(f"what happens in {number} {noun} or after {number} {noun}") == []
+
+
+@given(st.dates(date(1970, 1, 1), NOW.date()))
+def test_all_forms_of_a_day_mean_that_day(day):
+    expected = [f"{day:%Y-%m-%d} to {day:%Y-%m-%d}"]
+    for form in ("%Y-%m-%d", "%Y/%m/%d", "%d %B %Y", "%B %d, %Y", "%b %d %Y", "%d.%m.%Y", "on %Y%m%d"):
+        assert spans(f"what happened {day:{form}}?") == expected
+
+
+@given(moments.filter(lambda moment: 1971 < moment.year < 9990), st.integers(1, 300))
+def test_what_is_told_from_now_is_past_and_contains_its_moment(now, count):
+    for unit, length in (("days", 1), ("weeks", 7)):
+        ((start, end),) = asked(f"{count} {unit} ago", now).times
+        assert start <= now - timedelta(count * length) < end
+        ((start, end),) = asked(f"in the last {count} {unit}", now).times
+        assert start <= now - timedelta(count * length) < now < end
+    for told in ("yesterday", "last week", "last month", "last year", "last Friday", "last night"):
+        ((start, end),) = asked(told, now).times
+        assert start < end <= now.replace(hour=6) + timedelta(1)
+        assert start < now
+
+
+def test_dates_are_those_of_the_zone_of_the_question():
+    zone = timezone(timedelta(hours=9))
+    ((start, end),) = asked("yesterday", datetime(2026, 3, 18, 1, tzinfo=zone)).times
+    assert start == datetime(2026, 3, 16, 15, tzinfo=UTC)
+    assert end == datetime(2026, 3, 17, 15, tzinfo=UTC)
+
+
+def test_a_text_full_of_dates_asks_for_none():
+    assert spans(" ".join(f"2026-01-{day:02}" for day in range(1, 10))) == []
+
+
+@given(moments, moments, st.integers(1, 400))
+def test_time_match_is_one_inside_and_falls_with_the_distance(moment, start, days):
+    start = min(start, datetime(9990, 1, 1, tzinfo=UTC))
+    span = (start, start + timedelta(days))
+    match = time_match(moment, [span])
+    assert 0 <= match <= 1
+    assert (match == 1) == (span[0] <= moment < span[1]) or match > 0.999
+    if moment >= span[1] and moment.year < 9998:
+        assert time_match(moment + timedelta(1), [span]) <= match
+    assert time_match(moment, []) == 0
+    assert time_match(moment, [span, (None, moment + timedelta.resolution)]) == 1
+
+
+def test_a_named_span_forgives_its_own_length():
+    day = (datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    for distance, expected in ((0, 1.0), (1, 0.5), (2, 0.0625), (3, 0.0)):
+        assert time_match(day[1] + timedelta(distance), [day]) == expected
+    assert time_match(datetime(2026, 3, 4, tzinfo=UTC), [(None, day[1])]) > 0.9
+    assert time_match(datetime(2026, 4, 1, tzinfo=UTC), [(None, day[1])]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "feature"),
+    [
+        ("what did we use to deploy; we used to have a script", "wants_history"),
+        ("what was the default originally", "wants_history"),
+        ("how has the retry policy changed", "wants_history"),
+        ("history of the cache key", "wants_history"),
+        ("what was it before the migration", "wants_history"),
+        ("what is the latest plan", "wants_newest"),
+        ("which model do we currently use", "wants_newest"),
+        ("what is our current setup", "wants_newest"),
+        ("where do the logs go now", "wants_newest"),
+        ("when did we drop redis", "asks_when"),
+        ("and when was it merged", "asks_when"),
+        ("which month did it start", "asks_when"),
+        ("how long ago was that", "asks_when"),
+        ("do you remember when we moved", "asks_when"),
+    ],
+)
+def test_a_question_tells_what_it_asks_for(text, feature):
+    read = asked(text)
+    assert getattr(read, feature)
+    for other in {"wants_history", "wants_newest", "asks_when"} - {feature}:
+        assert not getattr(read, other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is this flag used to do",
+        "which tricks have I used to improve it",
+        "how do I get the current directory",
+        "pull the image:latest",
+        "current_time and nowhere",
+        "When the server starts, which port does it take",
+        "what happens when a test fails",
+        'who sang "The Latest"',
+    ],
+)
+def test_other_uses_of_the_words_ask_for_nothing(text):
+    read = asked(text)
+    assert not any((read.wants_history, read.wants_newest, read.asks_when))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Traceback (most recent call last):\n  File "a.py", line 3\nValueError: bad "thing" -foo',
+        "TypeError: x is not a function\n    at run (/srv/app/index.js:12:5)",
+        "error[E0308]: mismatched types",
+        "src/main.c:12:5: error: expected ';'",
+        "panic: runtime error: index out of range",
+        "bash: foo: command not found",
+        "why do I see sqlite3.OperationalError: database is locked",
+    ],
+)
+def test_a_pasted_error_is_seen_and_keeps_its_marks(text):
+    read = asked(text)
+    assert read.pasted_error
+    assert read.text == text
+    assert not any((read.phrases, read.excluded, read.times))
+
+
+@pytest.mark.parametrize(
+    "text", ["error handling in seed", "which errors: all or none", "trace the request", "at home"]
+)
+def test_speaking_of_errors_is_not_pasting_one(text):
+    assert not asked(text).pasted_error
+
+
+def test_identifiers_and_paths_are_told_apart():
+    read = asked("why does getUser in src/app/main.py ignore --dry-run")
+    assert read.identifiers == ("getUser", "src/app/main.py", "--dry-run")
+    assert read.paths == ("src/app/main.py",)
+
+
+def test_a_pasted_document_has_neither_syntax_nor_dates():
+    text = 'since 8 May 2023 "we" -used ' * 100
+    read = asked(text)
+    assert read.text == text.strip()
+    assert not any((read.phrases, read.excluded, read.times))

@@ -1,0 +1,124 @@
+"""Topics of a session's prompts: when one is left, and when nobody can tell."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.services.topics import (
+    THRESHOLD,
+    Topic,
+    calibrated,
+    from_document,
+    said,
+    says_too_little,
+    to_document,
+    watch,
+)
+
+NEW = "Rewrite the invoice importer so that broken rows land in a quarantine table"
+EAST, NORTH, NEAR = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.8, 0.6, 0.0)
+
+
+def test_the_first_prompt_that_says_something_begins_a_topic():
+    verdict = watch(None, NEW, EAST, model="m")
+    assert (verdict.switched, verdict.topic) == (True, Topic("m", EAST))
+
+
+def test_a_far_prompt_switches_and_a_near_one_goes_on():
+    topic = Topic("m", EAST)
+    assert watch(topic, NEW, NORTH, model="m").switched
+    near = watch(topic, NEW, NEAR, model="m")
+    assert not near.switched
+    assert near.distance == pytest.approx(0.2)
+    assert near.topic is not None
+    assert near.topic.prompts == 2
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes",
+        "go on",
+        "continue please",
+        "ok, looks good, commit it",
+        "",
+        "Can you do the same again for those two modules in the billing package?",
+        "also rename the remaining helpers of the invoice importer",
+        "```python\nimport os\nprint(os.environ, sys.path, json.dumps(everything), collections)\n```",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in run\n    load_all_from_disk(now)',
+    ],
+)
+def test_what_says_too_little_never_switches_and_needs_no_vector(prompt):
+    topic = Topic("m", EAST)
+    verdict = watch(topic, prompt, (), model="m")
+    assert not verdict.switched
+    assert verdict.topic == topic
+    assert says_too_little(prompt) == verdict.reason != ""
+
+
+def test_small_talk_before_the_first_prompt_does_not_take_its_place():
+    greeted = watch(None, "hello", (), model="m")
+    assert (greeted.switched, greeted.topic) == (False, None)
+    assert watch(greeted.topic, NEW, EAST, model="m").switched
+
+
+def test_the_words_around_a_paste_count():
+    assert said(f"{NEW}\n```\nfoo()\n```") == NEW
+    assert says_too_little(f"{NEW}\n```\nfoo()\n```") == ""
+
+
+def test_a_topic_drifts_with_its_prompts_but_not_at_once():
+    topic = Topic("m", EAST)
+    far = (0.3, 0.954, 0.0)
+    for _ in range(6):
+        verdict = watch(topic, NEW, far, model="m")
+        assert not verdict.switched
+        topic = verdict.topic
+    assert verdict.distance is not None
+    assert verdict.distance < 0.1
+
+
+def test_vectors_of_another_model_begin_anew_without_a_switch():
+    verdict = watch(Topic("old", EAST), NEW, (0.0, 1.0), model="new")
+    assert (verdict.switched, verdict.topic) == (False, Topic("new", (0.0, 1.0)))
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=8).filter(any), st.integers(1, 99))
+def test_a_topic_survives_its_file(total, prompts):
+    topic = Topic("m", tuple(total), prompts)
+    assert from_document(json.loads(json.dumps(to_document(topic)))) == topic
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {},
+        {"schema": 2},
+        {"schema": 1, "model": "m", "prompts": 1, "topic": "###"},
+        {"schema": 1, "topic": ""},
+    ],
+)
+def test_a_file_that_is_none_is_no_topic(document):
+    assert from_document(document) is None
+
+
+def test_a_vector_without_direction_is_refused():
+    with pytest.raises(ValueError, match="length zero"):
+        watch(None, NEW, (0.0, 0.0), model="m")
+
+
+def test_a_model_whose_unrelated_texts_lie_near_gets_a_lower_threshold():
+    def around(spread: float) -> list[tuple[float, ...]]:
+        return [(1.0, *(spread if place == item % 40 else 0.0 for place in range(40))) for item in range(80)]
+
+    assert calibrated(around(0.5)) < calibrated(around(3.0)) <= 1.0
+    assert 0 < THRESHOLD < 1
+
+
+def test_too_few_texts_do_not_calibrate():
+    with pytest.raises(ValueError, match="too few"):
+        calibrated([EAST, NORTH])

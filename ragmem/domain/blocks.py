@@ -1,4 +1,4 @@
-"""The structure of a Markdown text as spans: blocks, lines and sentences.
+"""The structure of a Markdown text as spans: sections, blocks, lines and sentences.
 
 Every function walks the text once and looks at no character more than a few times, so that the cost is linear
 for any input; a text without Markdown is simply a row of paragraphs.
@@ -11,6 +11,9 @@ from enum import StrEnum
 
 MAX_HEADING_CHARS = 200
 """A longer heading line is text that happens to begin with `#`."""
+
+MAX_TITLE_CHARS = 80
+"""Characters of one heading within a path of headings, so that the path leaves the window to the text."""
 
 _LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
@@ -46,13 +49,14 @@ class Block:
     title: str = ""
 
 
-def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a text in order; together they hold every non-blank character exactly once.
+def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block]:
+    """Yield the blocks of text[begin:stop] in order; together they hold every non-blank character once.
 
     A fence runs to its closing line or to the end of the text. An item is one list item with its lazy and
     indented continuation lines, without its nested items, which are blocks of their own.
     """
-    rows = [(line.start(), line.start() + len(line.group().rstrip())) for line in _LINE.finditer(text)]
+    cut = _LINE.finditer(text, begin, len(text) if stop is None else stop)
+    rows = [(line.start(), line.start() + len(line.group().rstrip())) for line in cut]
     at = 0
     while at < len(rows):
         start, end = rows[at]
@@ -78,6 +82,32 @@ def blocks(text: str) -> Iterator[Block]:
             else:
                 at = last
                 yield Block(form, start, rows[last - 1][1])
+
+
+def sections(text: str, begin: int, stop: int) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
+    """Yield the sections of text[begin:stop] with the path of headings that each stands under.
+
+    A title of the path is clipped; the first block of a section is its heading, where it has one.
+    """
+    path: list[tuple[int, str]] = []
+    section: list[Block] = []
+    for block in blocks(text, begin, stop):
+        if block.form is Form.HEADING:
+            if section:
+                yield tuple(title for _, title in path), section
+            while path and path[-1][0] >= block.level:
+                path.pop()
+            path.append((block.level, _clip(block.title)))
+            section = [block]
+        else:
+            section.append(block)
+    if section:
+        yield tuple(title for _, title in path), section
+
+
+def _clip(title: str) -> str:
+    """Return a title that is not longer than a path may bear."""
+    return title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1] + "…"
 
 
 def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> int:

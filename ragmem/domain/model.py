@@ -135,7 +135,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a memory: `text` is `indexed_text[start:end]`, `heading` the path of headings above it."""
+    """A part of a memory, `text` is `indexed_text[start:end]`; `heading` is the path of what it stands under.
+
+    That is headings, what an answer was asked for, or the names that a definition lies within.
+    """
 
     id: str
     memory_id: str

@@ -10,7 +10,7 @@ from ragmem.domain.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
 from ragmem.domain.signal import Signal, classify, summarize
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
 

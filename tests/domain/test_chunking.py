@@ -13,6 +13,7 @@ PARTS = st.sampled_from(
     [
         *("# One", "## Two", "### Three", "#### Four", "#hash", "# ", "===", "---"),
         *("```", "```py", "~~~", "- item", "1. first", "| a | b |", "|---|---|", "> quote", "    indented"),
+        *("user: why", "assistant: so", "Kim: hi", "Ola: ho", "def f():", "    return 1", "}", "f() {"),
         *("A sentence. Another one! ", "word ", "e.g. this", "`code`", "x" * 120),
         *("\n", "\n\n", "\r\n", "\t", " ", "\u2028", "\x0b", "\x00", "漢字。", "😀", "é"),
     ]
@@ -82,6 +83,51 @@ def test_a_section_that_is_split_keeps_its_path_in_every_part():
     assert len(parts) > 3
     assert {part.heading for part in parts[1:]} == {"Top > Long"}
     assert all(part.text.endswith(".") for part in parts)
+
+
+def test_an_answer_stands_under_what_was_asked():
+    asked = "How is the staging certificate renewed?"
+    answer = f"It is renewed by a timer.\n\n## Steps\n\n{WORDS * 30}"
+    parts = chunk(f"user: {asked}\nassistant: {answer}\nuser: Thanks, that is all.\n", memory_id="m")
+    assert parts[0].text.startswith(f"user: {asked}\nassistant: It is renewed")
+    assert parts[0].heading == ""
+    assert {part.heading for part in parts[1:-1]} == {f"{asked} > Steps"}
+    assert parts[-1].text == "user: Thanks, that is all."
+    assert parts[-1].heading == ""
+
+
+def test_a_long_question_has_chunks_of_its_own_and_heads_its_answer_clipped():
+    text = f"Human: I wonder. {WORDS * 9}\n\nAI: {WORDS * 9}"
+    question, answer = chunk(text, memory_id="m")
+    assert question.text.startswith("Human: I wonder.")
+    assert answer.text.startswith("AI: the store")
+    assert answer.heading.startswith("I wonder. the store keeps")
+    assert answer.heading.endswith("…")
+    assert len(answer.heading) <= MAX_CHARS // 4
+
+
+def test_short_turns_of_people_share_a_chunk_that_ends_with_a_turn():
+    text = "".join(f"{'Kim' if n % 2 else 'Ola'}: {WORDS * 2}\n" for n in range(12))
+    parts = chunk(text, memory_id="m")
+    assert 2 < len(parts) < 12
+    assert all(part.text.startswith(("Kim: ", "Ola: ")) for part in parts)
+
+
+def test_a_function_that_fits_is_not_cut_and_stands_under_its_class():
+    body = "\n".join(f"        value_{n} = compute({n})" for n in range(12))
+    text = "class Store:\n" + "".join(f"    def step_{n}(self):\n{body}\n\n" for n in range(5))
+    parts = chunk(text, memory_id="m")
+    for number in range(5):
+        function = f"def step_{number}(self):\n{body}"
+        (only,) = [part for part in parts if function in part.text]
+        assert only.heading == ("Store" if number else "")
+        assert "Store" in only.searchable
+
+
+def test_a_fence_that_is_too_large_is_divided_between_its_functions():
+    functions = [f"def step_{n}():\n" + "    call('a', 1)\n" * 25 for n in range(4)]
+    parts = chunk("# T\n\n```py\n" + "\n".join(functions) + "```\n", memory_id="m")
+    assert all(any(function.strip() in part.text for part in parts) for function in functions)
 
 
 def test_a_hash_inside_a_code_fence_is_no_heading():

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 Role = Literal["document", "query"]
 Mode = Literal["local", "global", "hybrid", "naive", "mix"]
-Purpose = Literal["query", "document", "extraction", "answer", "test"]
-"""What a model is asked for: a question's vector, a text's, entities, an answer to a person, a trial.
+Purpose = Literal["query", "document", "extraction", "answer", "rerank", "test"]
+"""What a model is asked for: a question's vector, a text's, entities, an answer to a person, a better order
+of what was found, a trial.
 
 "document" and "extraction" are background work, which a daily cap stops.
 """
@@ -118,6 +119,32 @@ class CompletesMany(Protocol):
         json_schema: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Return what `complete` would for each prompt, in order; BackendError where one has no answer."""
+        ...
+
+
+class Reranker(Protocol):
+    """Reads a question together with each text, and says how well it answers."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """Return a number for each text, higher is better; their scale is the model's own.
+
+        An empty input gives (0,). Raises BackendError. Safe to call from several threads.
+        """
+        ...
+
+
+@runtime_checkable
+class HasReranker(Protocol):
+    """What models may offer besides; opened with the option `reranker`, the name of its model."""
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, or None where none is configured; raises BackendError where it cannot be had."""
         ...
 
 
@@ -243,6 +270,21 @@ class ComparesChunks(Protocol):
 
         Chunks without a vector of the model that answers are absent. Embeds nothing that `search` embedded
         just before. Raises BackendError where the embedder fails.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsMentions(Protocol):
+    """What a store may offer beside `Store`: which entities a chunk names, and where else they are named."""
+
+    def mentions(
+        self, chunk_ids: Sequence[str], *, project: str, most: int
+    ) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Return chunk -> entity -> the chunks of the project that name it, the chunk itself among them.
+
+        Left out are entities that more than `most` chunks name, and chunks that are of another project or
+        name nothing. Cheap enough for every question.
         """
         ...
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from ragmem import backends
 from ragmem.config import LanguageModelSettings, ModelSettings
+from ragmem.config.models import RerankerSettings
 from ragmem.errors import BackendError, ConfigError
-from ragmem.ports import Call, Embedder, LanguageModel, Meter, Models, Purpose
+from ragmem.ports import Call, Embedder, HasReranker, LanguageModel, Meter, Models, Purpose, Reranker
 
 
 class LateMeter:
@@ -28,7 +29,7 @@ class LateMeter:
 
 
 class ComposedModels:
-    """The models of [models] and [language_model]; each half is opened when it is first asked for."""
+    """The models of [models], [language_model] and [reranker]; each is opened when it is first asked for."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class ComposedModels:
         meter: Meter | None = None,
         cache: Path | None = None,
         purpose: Purpose = "extraction",
+        reranker: RerankerSettings | None = None,
     ) -> None:
         """Compose; `cache` is a folder for what a backend can make again, `purpose` the language model's."""
         self._models = models
@@ -45,6 +47,8 @@ class ComposedModels:
         self._language_model = language_model
         self._meter = meter
         self._purpose = purpose
+        self._reranker = reranker
+        self._scoring: Models | None = None
         self._embedding: Models | None = None
         self._completing: Models | None = None
         self._opening = threading.Lock()
@@ -63,6 +67,25 @@ class ComposedModels:
         opened = self._open_completing()
         return None if opened is None else opened.language_model
 
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker of [reranker], or None where none is configured.
+
+        Raises BackendError where it cannot be had.
+        """
+        wanted = self._reranker
+        if wanted is None or not wanted.backend:
+            return None
+        with self._opening:
+            if self._scoring is None:
+                self._scoring = _open(wanted.backend, reranking_options(wanted, meter=self._meter))
+            opened = self._scoring
+        if not isinstance(opened, HasReranker):
+            raise BackendError(
+                f'the backend "{wanted.backend}" has no reranker', hint="docs/providers.md says who has one"
+            )
+        return opened.reranker
+
     def check(self) -> list[str]:
         """Return what is wrong with the embedding model's files, one line each."""
         return self._open_embedding().check()
@@ -73,11 +96,11 @@ class ComposedModels:
         return [] if opened is None else opened.check()
 
     def close(self) -> None:
-        """Free both; closing twice is fine."""
-        for half in (self._embedding, self._completing):
-            if half is not None:
-                half.close()
-        self._embedding = self._completing = None
+        """Free all; closing twice is fine."""
+        for part in (self._embedding, self._completing, self._scoring):
+            if part is not None:
+                part.close()
+        self._embedding = self._completing = self._scoring = None
 
     def _open_completing(self) -> Models | None:
         wanted = self._language_model
@@ -124,7 +147,16 @@ def completion_options(settings: LanguageModelSettings, *, meter: Meter | None =
     return {**given, "language_model": given.pop("model"), **settings.options, "meter": meter}
 
 
-def _given(settings: ModelSettings | LanguageModelSettings) -> dict[str, Any]:
+def reranking_options(settings: RerankerSettings, *, meter: Meter | None = None) -> dict[str, Any]:
+    """Return the options that a backend's `open_models` gets for its reranker."""
+    given = _given(settings)
+    for name in ("candidates", "weight", "price"):
+        del given[name]
+    limits = {"query_timeout_s": given["timeout_s"], "retries": 0}
+    return {**given, "reranker": given.pop("model"), **limits, **settings.options, "meter": meter}
+
+
+def _given(settings: ModelSettings | LanguageModelSettings | RerankerSettings) -> dict[str, Any]:
     left_out = {"backend", "options"}
     values: Mapping[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {name: value for name, value in values.items() if name not in left_out}

@@ -59,6 +59,24 @@ class LanguageModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankerSettings:
+    """[reranker]: which backend puts what was found into a better order; none unless asked for."""
+
+    backend: str = key("", "name of the backend, an entry point of ragmem.backends; left out: no reranker")
+    model: str = key("", "name of the reranker, or a folder with its files")
+    url: str = key("", "address of the provider's server, where it is not the provider's own")
+    key_variable: str = key("", "environment variable with the key, where it is not the provider's usual one")
+    key_command: str = key("", "command that prints the key, for keys in a password manager")
+    timeout_s: float = key(3.0, "seconds that a question waits; then the first order stays", low=0.1)
+    candidates: int = key(30, "memories that are put into a new order", low=2, high=1000)
+    weight: float = key(
+        0.6, "share of the reranker in the new score; the rest is the first score's", low=0, high=1
+    )
+    price: float = key(0.0, "price of a million tokens", low=0)
+    options: Mapping[str, Any] = key({}, "passed to the backend as it is")
+
+
+@dataclass(frozen=True, slots=True)
 class ExtractionSettings:
     """[extraction]: who finds entities and relations."""
 

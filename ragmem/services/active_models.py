@@ -15,7 +15,7 @@ from typing import Any
 from ragmem.catalog.model_record import ACTIVE, ModelRecord, ModelRecords
 from ragmem.config import ModelSettings
 from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
-from ragmem.ports import Embedder, HoldsTwoModels, LanguageModel, Models, Store
+from ragmem.ports import Embedder, HasReranker, HoldsTwoModels, LanguageModel, Models, Reranker, Store
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
@@ -70,6 +70,11 @@ class ActiveModels:
     def language_model(self) -> LanguageModel | None:
         """The configured language model, or None."""
         return self.wanted.language_model
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The configured reranker, or None."""
+        return self.wanted.reranker if isinstance(self.wanted, HasReranker) else None
 
     def check(self) -> list[str]:
         """Return what is wrong with the files of the configured models and of the active one."""

@@ -99,6 +99,8 @@ class Ledger:
         # A trial may be of either; an embedder writes no tokens.
         embeds = call.purpose in {"query", "document"} or (call.purpose == "test" and not call.tokens_out)
         price_in, price_out = (models.price, 0.0) if embeds else (language.price_in, language.price_out)
+        if call.purpose == "rerank":
+            price_in, price_out = self._settings.reranker.price, 0.0
         return Sums(
             calls=1,
             failures=int(bool(call.error)),

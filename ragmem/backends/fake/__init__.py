@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from ragmem.backends.fake.embedder import DIMENSIONS, MODEL_ID, FakeEmbedder, OtherFakeEmbedder
 from ragmem.backends.fake.language_model import FakeLanguageModel
+from ragmem.backends.fake.reranker import FakeReranker
 from ragmem.backends.fake.store import FakeStore
 from ragmem.catalog.database import Database
-from ragmem.ports import Embedder, LanguageModel, Models
+from ragmem.ports import Embedder, LanguageModel, Models, Reranker
 
 __all__ = [
     "DIMENSIONS",
@@ -14,6 +15,7 @@ __all__ = [
     "FakeEmbedder",
     "FakeLanguageModel",
     "FakeModels",
+    "FakeReranker",
     "FakeStore",
     "open_models",
     "open_store",
@@ -23,8 +25,14 @@ __all__ = [
 class FakeModels:
     """The fake embedder, and a fake language model where one is given."""
 
-    def __init__(self, language_model: LanguageModel | None = None, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        language_model: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+    ) -> None:
         self._embedder = embedder or FakeEmbedder()
+        self.reranker = reranker
         self._language_model = language_model
 
     @property
@@ -49,8 +57,8 @@ def open_models(options: Mapping[str, object]) -> FakeModels:
     """Return the fake models.
 
     The option `language_model` is how one answers: "valid", "garbage" or "down"; left out, there is none.
-    `model` names another embedder than the usual one, of as many `dimensions`; `url` is its manner: "down" or
-    "slow".
+    `reranker` is how one scores: "valid", "down" or "slow". `model` names another embedder than the usual
+    one, of as many `dimensions`; `url` is its manner: "down" or "slow".
     """
     manner = options.get("language_model")
     chosen = [options.get(name) for name in ("model", "dimensions", "url")]
@@ -59,6 +67,7 @@ def open_models(options: Mapping[str, object]) -> FakeModels:
         OtherFakeEmbedder(str(chosen[0] or ""), int(str(chosen[1] or 0)), str(chosen[2] or ""))
         if any(chosen)
         else None,
+        FakeReranker(str(options["reranker"]), options) if options.get("reranker") else None,
     )
 
 

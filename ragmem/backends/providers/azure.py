@@ -13,7 +13,7 @@ from urllib.parse import quote
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.openai import OpenAIChat, OpenAIEmbeddings, model_names
 from ragmem.backends.providers.provider import Ask, Provider, Request
-from ragmem.backends.providers.settings import Section, read_settings
+from ragmem.backends.providers.settings import read_settings, section_of
 from ragmem.ports import Role
 
 API_VERSION = "2024-10-21"
@@ -65,7 +65,7 @@ def root(url: str) -> str:
 
 def provider(options: Mapping[str, Any]) -> Provider:
     """Return Azure at the configured address."""
-    section: Section = "language_model" if "language_model" in options else "models"
+    section = section_of(options)
     settings = read_settings(options, section=section)
     paths = _Paths(root(settings.url), settings.api_version)
     return Provider(

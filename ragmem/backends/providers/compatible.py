@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.openai import OpenAIChat, OpenAIEmbeddings, model_names, other_addresses
 from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.rerank import Rerank
 
 _COMMANDS = {
     1234: "`lms server start`",
@@ -30,6 +31,7 @@ PROVIDER = Provider(
     # Small batches: these servers compute on the machine at hand, and several bound the tokens of a request.
     embeddings=OpenAIEmbeddings(texts=32, tokens=32_000, compact=False),
     chat=OpenAIChat(tokens_field="max_tokens"),
+    rerank=Rerank(),
     start=start,
     example="http://127.0.0.1:8000/v1",
     model_names=model_names,

@@ -50,7 +50,9 @@ def _about_model(
     if not names or wanted in {name.removesuffix(":latest") for name in names} | set(names):
         if error.status not in {200, 404, 405}:
             return error
-        lacks = "embeddings" if settings.section == "models" else "completions of chats"
+        lacks = {"models": "embeddings", "reranker": "reranking"}.get(
+            settings.section, "completions of chats"
+        )
         return ProviderError(
             f'the server of "{wanted}" offers no {lacks} ({error.said or f"status {error.status}"})',
             hint="docs/providers.md says who offers what",

@@ -8,20 +8,29 @@ from ragmem.backends.providers.embedding import ProviderEmbedder
 from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock
 from ragmem.backends.providers.provider import Provider
-from ragmem.backends.providers.settings import Section, read_settings, url_problem
+from ragmem.backends.providers.rerank import ProviderReranker
+from ragmem.backends.providers.settings import Section, read_settings, section_of, url_problem
 from ragmem.backends.providers.transport import Transport
 from ragmem.errors import BackendError
-from ragmem.ports import Embedder, LanguageModel
+from ragmem.ports import Embedder, LanguageModel, Reranker
 
 _CLOCK = Clock()
+_OFFERS: Mapping[Section, str] = {
+    "models": "embeddings",
+    "language_model": "language model",
+    "reranker": "reranker",
+}
 
 
 class ProviderModels:
-    """Embedder and language model of a provider; satisfies ports.Models. No request before the first use."""
+    """Embedder, language model or reranker of a provider; satisfies ports.Models and ports.HasReranker.
+
+    No request before the first use.
+    """
 
     def __init__(self, provider: Provider, options: Mapping[str, Any], *, clock: Clock = _CLOCK) -> None:
         self._provider = provider
-        section: Section = "language_model" if "language_model" in options else "models"
+        section = section_of(options)
         self._settings = read_settings(options, section=section)
         variables = [self._settings.key_variable] if self._settings.key_variable else provider.key_variables
         needed = provider.needs_key or bool(self._settings.key_variable or self._settings.key_command)
@@ -31,13 +40,14 @@ class ProviderModels:
         self._transport = Transport(provider, self._settings, key=self._key, clock=clock)
         self._embedder: ProviderEmbedder | None = None
         self._language_model: ProviderLanguageModel | None = None
+        self._reranker: ProviderReranker | None = None
 
     @property
     def embedder(self) -> Embedder:
         """The embedder; raises BackendError where the provider has none, or the other half was opened."""
         if self._settings.section != "models":
             raise BackendError(
-                f"{self._provider.name} was opened for its language model",
+                f"{self._provider.name} was opened for its {_OFFERS[self._settings.section]}",
                 hint="name the model for vectors in config.toml, [models]",
             )
         if self._provider.embeddings is None:
@@ -68,13 +78,29 @@ class ProviderModels:
             )
         return self._language_model
 
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, or None where [reranker] is not what was opened.
+
+        Raises BackendError where the provider has none, or none is named.
+        """
+        if self._settings.section != "reranker":
+            return None
+        if self._provider.rerank is None:
+            raise BackendError(self._lacks("reranker"), hint="docs/providers.md says who offers what")
+        if problem := self._nameless():
+            raise BackendError(problem, hint=f"name it as model in {self._settings.place}")
+        if self._reranker is None:
+            self._reranker = ProviderReranker(
+                self._provider, self._provider.rerank, self._settings, self._transport
+            )
+        return self._reranker
+
     def check(self) -> list[str]:
         """Return what the configuration lacks, one line each; asks nobody."""
         half = self._settings.section
-        if half == "models" and self._provider.embeddings is None:
-            return [self._lacks("embeddings")]
-        if half == "language_model" and self._provider.chat is None:
-            return [self._lacks("language model")]
+        if self._offered(half) is None:
+            return [self._lacks(_OFFERS[half])]
         name, place = self._provider.name, self._settings.place
         found = [f"{problem} ({place})" for problem in (self._nameless(),) if problem]
         if problem := self._address_problem():
@@ -86,6 +112,10 @@ class ProviderModels:
     def close(self) -> None:
         """Close the connections; closing twice is fine."""
         self._transport.close()
+
+    def _offered(self, section: Section) -> object:
+        by_section = {"models": "embeddings", "language_model": "chat", "reranker": "rerank"}
+        return getattr(self._provider, by_section[section])
 
     def _lacks(self, what: str) -> str:
         return f"{self._provider.name} offers no {what}"

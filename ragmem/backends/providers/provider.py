@@ -85,6 +85,22 @@ class ChatProtocol(Protocol):
         ...
 
 
+class RerankProtocol(Protocol):
+    """How texts are scored beside a question in one protocol; errors as in EmbeddingProtocol."""
+
+    def request(self, model: str, query: str, texts: Sequence[str]) -> Request:
+        """Return the request for all of the texts."""
+        ...
+
+    def scores(self, answer: Any, count: int) -> Sequence[float]:
+        """Return the scores in the order of the texts."""
+        ...
+
+    def tokens(self, answer: Any) -> int | None:
+        """Return how many tokens the provider counted, or None."""
+        ...
+
+
 def no_other_address(url: str) -> Sequence[str]:
     """Return no further addresses: this provider's are not mistaken."""
     del url
@@ -103,6 +119,7 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     embeddings: EmbeddingProtocol | None = None
     chat: ChatProtocol | None = None
+    rerank: RerankProtocol | None = None
     model: str = ""
     """The embedding model where none is named; "" where it must be."""
 

@@ -10,7 +10,7 @@ import orjson
 from ragmem.errors import ConfigError
 from ragmem.ports import Meter, Purpose
 
-Section = Literal["models", "language_model"]
+Section = Literal["models", "language_model", "reranker"]
 
 MOST = 1_000_000
 """No number of these is larger; as seconds they are eleven days."""
@@ -55,6 +55,11 @@ _SECONDS = {"timeout_s", "query_timeout_s"}
 _TEXTS = {"url", "key_variable", "key_command", "query_prefix", "document_prefix", "api_version"}
 
 
+def section_of(options: Mapping[str, Any]) -> Section:
+    """Return which of the models is wanted: the one that is named as such, else the embedder."""
+    return next((name for name in ("language_model", "reranker") if name in options), "models")
+
+
 def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
     """Return the settings of one half of the models; raises ConfigError for a value of another type."""
     given: dict[str, Any] = {"section": section}
@@ -71,7 +76,7 @@ def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
     for name in sorted(_TEXTS & options.keys()):
         given[name] = _text(section, name, options[name])
     given["url"] = given.get("url", "").strip().rstrip("/")
-    named = "model" if section == "models" else "language_model"
+    named = "model" if section == "models" else section
     given["model"] = _text(section, "model", options.get(named, "")).strip()
     purpose = options.get("purpose", "extraction")
     if purpose not in get_args(Purpose):

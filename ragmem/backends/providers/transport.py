@@ -67,7 +67,7 @@ class Transport:
         # What the client takes to load is not the server's time.
         importlib.import_module("httpx")
         given = self._settings
-        if purpose == "query":
+        if purpose in {"query", "rerank"}:
             seconds = min(given.query_timeout_s, given.timeout_s)
             return Patience(seconds, self._clock.now() + seconds, min(1, given.retries))
         return Patience(given.timeout_s, None, given.retries)

@@ -1,7 +1,7 @@
-"""Voyage AI: embeddings that tell questions from texts (there is no language model).
+"""Voyage AI: embeddings that tell questions from texts, and rerankers (there is no language model).
 
-Shapes and limits: docs.voyageai.com/reference/embeddings-api; 1,000 texts a request, and 120,000 tokens for
-the models that take the fewest.
+Shapes and limits: docs.voyageai.com/reference/embeddings-api and reranker-api; 1,000 texts a request, and
+120,000 tokens for the models that take the fewest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.provider import Known, Provider, Request
+from ragmem.backends.providers.rerank import Rerank
 from ragmem.backends.providers.vectors import by_index
 from ragmem.ports import Role
 
@@ -52,6 +53,7 @@ PROVIDER = Provider(
     url="https://api.voyageai.com/v1",
     key_variables=("VOYAGE_API_KEY",),
     embeddings=_Embeddings(),
+    rerank=Rerank(list_name="data"),
     model="voyage-3.5",
     known={
         **dict.fromkeys(_CURRENT, Known(1024, 32_000)),
@@ -62,5 +64,5 @@ PROVIDER = Provider(
 
 
 def open_models(options: Mapping[str, Any]) -> ProviderModels:
-    """Return Voyage's embedder; raises ConfigError for an option of another type."""
+    """Return Voyage's models; raises ConfigError for an option of another type."""
     return ProviderModels(PROVIDER, options)

@@ -1,0 +1,90 @@
+"""The reranker of a provider: one request scores all texts beside the question.
+
+Shapes: docs.cohere.com/reference/rerank and api.jina.ai (results), which vLLM, llama.cpp and others copy;
+docs.voyageai.com/reference/reranker-api (data).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.backends.providers.exchange import exchange
+from ragmem.backends.providers.provider import Provider, Request, RerankProtocol
+from ragmem.backends.providers.settings import Settings
+from ragmem.backends.providers.transport import Account, Tokens, Transport
+from ragmem.backends.providers.vectors import cleaned
+
+WINDOW = 1_000
+"""Tokens of a text that are sent at most; a chunk has a few hundred."""
+
+
+class Rerank:
+    """POST /rerank."""
+
+    def __init__(self, *, list_name: str = "results") -> None:
+        """Take the name under which the answer lists the scores."""
+        self._list = list_name
+
+    def request(self, model: str, query: str, texts: Sequence[str]) -> Request:
+        """Return the request; without a limit, the scores of all texts come back."""
+        return Request("/rerank", {"model": model, "query": query, "documents": list(texts)})
+
+    def scores(self, answer: Any, count: int) -> Sequence[float]:
+        """Return the scores in the order of the texts; raises ValueError where some are missing."""
+        found = {row["index"]: float(row["relevance_score"]) for row in answer[self._list]}
+        if set(found) != set(range(count)) or not all(map(math.isfinite, found.values())):
+            raise ValueError(f"{len(found)} scores for {count} texts")
+        return [found[place] for place in range(count)]
+
+    def tokens(self, answer: Any) -> int | None:
+        """Return the tokens of question and texts, where the server counts them."""
+        usage = answer.get("usage") or (answer.get("meta") or {}).get("tokens") or {}
+        return usage.get("total_tokens", usage.get("input_tokens"))
+
+
+class ProviderReranker:
+    """Scores from a provider; satisfies ports.Reranker, and is safe to use from several threads."""
+
+    def __init__(
+        self, provider: Provider, protocol: RerankProtocol, settings: Settings, transport: Transport
+    ) -> None:
+        self._provider = provider
+        self._protocol = protocol
+        self._settings = settings
+        self._transport = transport
+        self._refused: set[str] = set()
+
+    @property
+    def model_id(self) -> str:
+        """Provider and model."""
+        return f"{self._provider.name}/{self._settings.model}"
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a score for each text (n,), higher is better; no texts need no request."""
+        if not texts:
+            return np.zeros(0, np.float32)
+        asked = cleaned(query, prefix="", window=WINDOW)
+        sent = [cleaned(text, prefix="", window=WINDOW) for text in texts]
+        request = self._protocol.request(self._settings.model, asked, sent)
+
+        def tokens(answer: Any) -> Tokens | None:
+            counted = self._protocol.tokens(answer)
+            return None if counted is None else (counted, 0)
+
+        estimate = (sum(map(len, sent)) + len(asked) * len(sent)) // 4 + len(sent)
+        answer = exchange(
+            self._transport,
+            lambda _: request,
+            refused=self._refused,
+            patience=self._transport.patience("rerank"),
+            account=Account(self.model_id, "rerank", estimate, tokens),
+        )
+        try:
+            return np.asarray(self._protocol.scores(answer, len(sent)), np.float32)
+        except (KeyError, IndexError, AttributeError) as error:
+            raise self._transport.odd(f"no {error}") from None
+        except (TypeError, ValueError) as error:
+            raise self._transport.odd(str(error)) from None

@@ -153,6 +153,7 @@ class Ragmem:
             self.settings.language_model,
             meter=self._meter,
             cache=self.settings.places.cache,
+            reranker=self.settings.reranker,
         )
 
     @property

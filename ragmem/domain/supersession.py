@@ -1,0 +1,111 @@
+"""Put a superseded memory behind the one that replaces it, as far as their metadata tells."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ragmem.domain.model import Match, Memory
+from ragmem.domain.ranking import Collapsed
+
+REPLACES = ("supersedes", "replaces", "obsoletes")
+REPLACED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by", "obsoleted_by")
+_NAME = re.compile(r"[^\s,;\[\]\"']+")
+MIN_ID = 4
+"""Characters of an id that name a memory, as everywhere."""
+
+MIN_NAME = 3
+"""A shorter file name ("a.md" without its ending) names nothing for sure."""
+
+_HISTORY = re.compile(
+    r"\b(?:used to|previously|formerly|originally|histor\w+|earlier|former|at first|in the past|back then"
+    r"|superseded|before (?:that|it|this|the (?:change|switch|move|rewrite|migration|decision))"
+    r"|old (?:way|version|value|name|rule|behaviou?r)|what (?:was|were|did|had)|changed (?:since|from|over)"
+    r"|(?:how|when|why) (?:did|has|have|was|were)\b[^?]{0,60}?"
+    r"\b(?:changed?|evolved?|moved?|switch(?:ed)?|replaced?|drop(?:ped)?))\b",
+    re.IGNORECASE,
+)
+
+
+def wants_history(question: str) -> bool:
+    """Tell whether a question asks how things were: then what was superseded stands in its own place."""
+    return _HISTORY.search(question) is not None
+
+
+def declared(metadata: Mapping[str, str], keys: Sequence[str] = REPLACES) -> tuple[str, ...]:
+    """Return the ids, URIs and file names that stand under any of the keys, each once."""
+    return tuple(dict.fromkeys(name for key in keys for name in _NAME.findall(metadata.get(key, ""))))
+
+
+def names(reference: str, memory: Memory) -> bool:
+    """Tell whether a reference names a memory: by its id or the start of it, its URI, or its file's name.
+
+    A file name may lack its folders and its ending.
+    """
+    if len(reference) >= MIN_ID and memory.id.startswith(reference.lower()):
+        return True
+    if reference == memory.uri:
+        return True
+    path, wanted = memory.uri.partition("#")[0], reference.partition("#")[0].removeprefix("./")
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    return len(wanted) >= MIN_NAME and (
+        path.endswith(f"/{wanted}") or (wanted == stem and "#" not in memory.uri)
+    )
+
+
+def successors(memories: Sequence[Memory]) -> dict[str, str]:
+    """Return id of a superseded memory -> id of the last one that replaces it, among these memories.
+
+    Only memories of one project replace each other. Of several that replace the same one the latest counts,
+    by event time. Where memories are said to replace each other, in a circle, none of them does.
+    """
+    direct: dict[str, Memory] = {}
+    replacing = {memory.id: declared(memory.metadata) for memory in memories}
+    replaced = {memory.id: declared(memory.metadata, REPLACED_BY) for memory in memories}
+    for newer in memories:
+        for older in memories:
+            if newer.id == older.id or newer.scope.project != older.scope.project:
+                continue
+            told = any(names(item, older) for item in replacing[newer.id]) or any(
+                names(item, newer) for item in replaced[older.id]
+            )
+            before = direct.get(older.id)
+            if told and (before is None or (newer.event_time, newer.id) > (before.event_time, before.id)):
+                direct[older.id] = newer
+    last: dict[str, str] = {}
+    for key in direct:
+        seen = {key}
+        place = key
+        while place in direct and direct[place].id not in seen:
+            place = direct[place].id
+            seen.add(place)
+        if place not in direct:
+            last[key] = place
+    return last
+
+
+def behind_successors(groups: Sequence[Collapsed]) -> list[Collapsed]:
+    """Return the groups with each superseded memory behind the one that replaces it, best first.
+
+    The successor takes the better score of the two (`superseded` among its terms tells it), and its place. A
+    superseded memory whose successor was not found stays where it is. No match is lost or doubled.
+    """
+    last = successors([group.match.memory for group in groups])
+    by_id = {group.match.memory.id: group for group in groups}
+    joined: dict[str, Collapsed] = {key: group for key, group in by_id.items() if key not in last}
+    for group in groups:
+        target = last.get(group.match.memory.id)
+        if target is None:
+            continue
+        before = joined[target]
+        match = before.match
+        if group.match.score > match.score:
+            terms: Mapping[str, float] = {**match.terms, "superseded": group.match.score}
+            match = replace(match, score=group.match.score, terms=terms)
+        joined[target] = Collapsed(match, (*before.duplicates, group.match, *group.duplicates))
+    return sorted(joined.values(), key=lambda group: (-group.match.score, group.match.memory.id))
+
+
+def superseded_in(group: Collapsed) -> tuple[Match, ...]:
+    """Return those behind a group's match that it replaces, and not those that merely say the same."""
+    last = successors([group.match.memory, *(match.memory for match in group.duplicates)])
+    return tuple(match for match in group.duplicates if match.memory.id in last)

@@ -77,7 +77,7 @@ def dates_asked(text: str, *, now: datetime) -> tuple[Span, ...]:
 
 def _places(small: str, text: str, now: datetime) -> list[_Place]:
     places: list[_Place] = []
-    for found in words.DATE.finditer(small):
+    for found in words.date_pattern().finditer(small):
         before = small[max(0, found.start() - _LOOK_BACK) : found.start()]
         link = words.LINK.search(before)
         joint = None

@@ -160,28 +160,35 @@ def _without_syntax(whole: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         return chr(_MASK + len(codes) - 1)
 
     def phrase(found: re.Match[str]) -> str:
-        content = " ".join(_DASHES.sub(" ", next(filter(None, found.groups()[-3:]), "")).split())
-        if not any(letter.isalnum() for letter in content.translate(codes)):
-            return " "
-        (excluded if found["minus"] else phrases)[content.translate(codes)] = None
+        content = _without_dashes(next(filter(None, found.groups()[-3:]), ""))
+        said = content.translate(codes)
+        if any(letter.isalnum() for letter in said):
+            (excluded if found["minus"] else phrases)[said] = None
         return " " if found["minus"] else f" {content} "
 
     def single(found: re.Match[str]) -> str:
-        phrases[" ".join(found[1].split()).translate(codes)] = None
-        return found[1]
+        content = _without_dashes(found[1])
+        said = content.translate(codes)
+        if any(letter.isalnum() for letter in said):
+            phrases[said] = None
+        return content
 
     def exclusion(found: re.Match[str]) -> str:
         excluded[found[1]] = None
         return " "
 
     asked = _CODE.sub(masked, _MASKS.sub(" ", whole))
-    text = _LONE_QUOTE.sub(" ", _SINGLE.sub(single, _PHRASE.sub(phrase, asked)))
+    text = _SINGLE.sub(single, _LONE_QUOTE.sub(" ", _PHRASE.sub(phrase, asked)))
     if not _is_command_line(text):
         text = _EXCLUDED.sub(exclusion, text)
     if not any(letter.isalnum() for letter in text.translate(codes)):
         # Nothing would be asked: then nothing was excluded.
         text, excluded = _DASHES.sub(" ", _LONE_QUOTE.sub(" ", asked)), {}
     return _BLANKS.sub(" ", text.translate(codes)).strip(), tuple(phrases), tuple(excluded)
+
+
+def _without_dashes(phrase: str) -> str:
+    return " ".join(_DASHES.sub(" ", phrase).split())
 
 
 def _is_command_line(text: str) -> bool:

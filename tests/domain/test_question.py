@@ -86,6 +86,7 @@ def test_only_a_dash_before_a_word_excludes(text, excluded, rest):
 @example('x "-foo')
 @example('"a -b" c')
 @example('-foo -"bar"')
+@example('"\u2018rm -rf\u2019')
 def test_the_text_that_is_searched_has_no_syntax_left(text):
     once = asked(text)
     again = asked(once.text)
@@ -97,6 +98,7 @@ def test_the_text_that_is_searched_has_no_syntax_left(text):
 def test_every_text_can_be_read_at_any_time(text, now):
     read = asked(text, now)
     assert all(word in read.text for word in read.words)
+    assert all(any(letter.isalnum() for letter in phrase) for phrase in read.phrases + read.excluded)
     for start, end in read.times:
         assert start is not None or end is not None
         assert start is None or end is None or start < end

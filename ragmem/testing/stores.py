@@ -24,7 +24,7 @@ from ragmem.domain.model import (
     digest,
 )
 from ragmem.errors import UsageError
-from ragmem.ports import ComparesChunks, Store
+from ragmem.ports import ComparesChunks, Store, TellsMentions
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """When the first of the made-up memories happened."""
@@ -192,6 +192,35 @@ class StoreContract:
             assert store.similarities(question, []) == {}
             store.delete([self.REDIS.memory.id])
             assert set(store.similarities(question, chunks)) == set(chunks[1:])
+
+    def test_a_chunk_tells_its_entities_and_who_else_names_them(self, tmp_path: Path) -> None:
+        """Within its project; what too many name is left out, and so is what was deleted."""
+        redis, kafka, elsewhere = (one.chunks[0].id for one in (self.REDIS, self.KAFKA, self.ELSEWHERE))
+        with self._opened(tmp_path) as (store, _):
+            if not isinstance(store, TellsMentions):
+                raise SkipTest("this store tells no mentions")
+
+            def told(*chunks: str, project: str = USER, most: int = 9) -> dict[str, dict[str, set[str]]]:
+                assert isinstance(store, TellsMentions)
+                found = store.mentions(chunks, project=project, most=most)
+                return {
+                    chunk: {name: set(naming) for name, naming in names.items()}
+                    for chunk, names in found.items()
+                }
+
+            assert told(redis) == {}
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            assert told(redis, "unknown", self.KAFKA.chunks[1].id) == {
+                redis: {"Redis": {redis}, "Billing": {redis, kafka}}
+            }
+            assert told(redis, kafka, most=1) == {redis: {"Redis": {redis}}, kafka: {"Kafka": {kafka}}}
+            assert told(redis, project="other") == {}
+            assert told(elsewhere, project="other") == {
+                elsewhere: {"Redis": {elsewhere}, "Other": {elsewhere}}
+            }
+            assert told() == {}
+            store.delete([self.KAFKA.memory.id])
+            assert told(redis, kafka) == {redis: {"Redis": {redis}, "Billing": {redis}}}
 
     def test_no_more_hits_than_asked_for(self, tmp_path: Path) -> None:
         """A limit of nothing gives nothing."""

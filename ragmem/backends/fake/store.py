@@ -28,7 +28,11 @@ CREATE TABLE IF NOT EXISTS fake_relations (
   {order}memory_id TEXT NOT NULL, project TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
   keywords TEXT NOT NULL, description TEXT NOT NULL, weight FLOAT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS fake_relations_by_memory ON fake_relations (memory_id)
+CREATE INDEX IF NOT EXISTS fake_relations_by_memory ON fake_relations (memory_id);
+CREATE TABLE IF NOT EXISTS fake_mentions (
+  memory_id TEXT NOT NULL, project TEXT NOT NULL, chunk_id TEXT NOT NULL, name TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS fake_mentions_by_memory ON fake_mentions (memory_id)
 """
 _TYPES = {
     "sqlite": {"order": "", "bytes": "BLOB"},
@@ -41,6 +45,7 @@ _TABLES = {
     "vectors": "fake_chunks",
     "entities": "fake_entities",
     "relations": "fake_relations",
+    "mentions": "fake_mentions",
 }
 
 
@@ -66,7 +71,7 @@ class FakeStore:
             return []
         with self._database.read() as connection:
             if not self._created:
-                self._created = table_exists(self._database, connection, "fake_relations")
+                self._created = table_exists(self._database, connection, "fake_mentions")
             return connection.execute(statement, values).fetchall() if self._created else []
 
     def prepare(self, records: Sequence[Record]) -> None:
@@ -102,6 +107,13 @@ class FakeStore:
                     connection.executemany(
                         f"INSERT INTO fake_entities {_ENTITY} VALUES (?, ?, ?, ?, ?)",
                         [(*owner, one.name, one.type, one.description) for one in extraction.entities],
+                    )
+                    connection.executemany(
+                        "INSERT INTO fake_mentions VALUES (?, ?, ?, ?)",
+                        [
+                            (*owner, extraction.chunk_id, name)
+                            for name in dict.fromkeys(one.name for one in extraction.entities)
+                        ],
                     )
                     connection.executemany(
                         f"INSERT INTO fake_relations {_RELATION} VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -175,6 +187,21 @@ class FakeStore:
             return {}
         question = embedder.embed([query], role="query")[0]
         return {key: float(np.frombuffer(vector, np.float32) @ question) for key, vector in rows}
+
+    def mentions(
+        self, chunk_ids: Sequence[str], *, project: str, most: int
+    ) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Return chunk -> entity -> the chunks that name it; what more than `most` name is left out."""
+        rows = self._rows("SELECT chunk_id, name FROM fake_mentions WHERE project = ?", [project])
+        naming: dict[str, list[str]] = {}
+        for chunk, name in rows:
+            naming.setdefault(name, []).append(chunk)
+        wanted = set(chunk_ids)
+        found: dict[str, dict[str, Sequence[str]]] = {chunk: {} for chunk, _ in rows if chunk in wanted}
+        for chunk, name in rows:
+            if chunk in wanted and len(naming[name]) <= most:
+                found[chunk][name] = naming[name]
+        return found
 
     def _graph(self, project: str | None) -> tuple[dict[tuple[str, str], Entity], list[tuple[str, Relation]]]:
         """Return the entities by (project, name) and the merged relations with their project."""

@@ -10,6 +10,7 @@ from ragmem.backends.lightrag import (
     deletion,
     home,
     invariants,
+    mentions,
     names,
     reads,
     reuse,
@@ -208,6 +209,15 @@ class LightRAGStore:
         embedder = self._models.embedder
         vector = self._questions.vector(embedder, query)
         return self._index.similarities(embedder.model_id, vector, chunk_ids, workspaces=projects)
+
+    def mentions(
+        self, chunk_ids: Sequence[str], *, project: str, most: int
+    ) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Return chunk -> entity -> the chunks that name it; what more than `most` name is left out."""
+        if not chunk_ids or not self._readable():
+            return {}
+        with self._database.read() as connection:
+            return mentions.mentions(connection, project, chunk_ids, most=most)
 
     def entities(
         self, prefix: str = "", *, limit: int = 50, project: str | None = None

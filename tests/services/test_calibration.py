@@ -1,0 +1,132 @@
+"""How good a hit must be in a store: measured by questions that it has no answer to."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.backends import fake
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.config.settings import ChunkingSettings
+from ragmem.domain.model import Draft
+from ragmem.services import calibration
+from ragmem.services.calibration import DEFAULT, FROM_CHUNKS, Spread, weigh
+from ragmem.services.generic_questions import QUESTIONS
+from ragmem.services.ingest import ingest
+from ragmem.services.progress import Silent
+
+MODEL = fake.MODEL_ID
+SUBJECTS = ("parser", "ledger", "queue", "invoice", "cache", "gateway")
+
+
+@pytest.fixture
+def home(tmp_path):
+    database = SQLiteDatabase(tmp_path / "home")
+    catalog = Catalog(database)
+    catalog.prepare()
+    store = fake.open_store({}, fake.open_models({}), database=database)
+    drafts = [
+        Draft(
+            source="notes",
+            uri=f"/notes/{number}",
+            title=f"Decision {number} on the {subject}",
+            text=f"We decided in round {number} that the {subject} writes to disk, because it lost rows.",
+        )
+        for number, subject in enumerate(SUBJECTS * 4)
+    ]
+    ingest(
+        catalog,
+        lambda: store,
+        drafts,
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+        sizes=ChunkingSettings(),
+        progress=Silent(),
+    )
+    yield catalog, store
+    store.close()
+    database.close()
+
+
+def test_generic_questions_score_lower_than_the_stores_own_titles(home):
+    measured = calibration.calibrate(*home, model=MODEL)
+    assert measured.own is not None
+    assert measured.own.median > measured.cosine.high
+    assert 0 <= measured.coverage.mean < 0.7
+    assert measured.chunks == home[1].statistics()["chunks"]
+
+
+def test_what_was_measured_is_kept_for_its_model(home):
+    catalog, store = home
+    measured = calibration.calibrate(catalog, store, model=MODEL)
+    assert calibration.read(catalog.database, MODEL) is None
+    calibration.write(catalog.database, measured)
+    calibration.write(catalog.database, measured)
+    assert calibration.read(catalog.database, MODEL) == measured
+    assert calibration.read(catalog.database, "another") is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"model": "m", "chunks": 3, "cosine": 7}'])
+def test_what_cannot_be_read_counts_as_not_measured(home, text):
+    catalog, _ = home
+    with catalog.database.write() as connection:
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (calibration.KEY + MODEL, text))
+    assert calibration.read(catalog.database, MODEL) is None
+
+
+def test_nothing_is_measured_before_there_is_a_database(tmp_path):
+    database = SQLiteDatabase(tmp_path / "nowhere")
+    assert calibration.read(database, MODEL) is None
+    assert not database.exists()
+
+
+def test_a_store_is_measured_when_it_is_large_enough_and_again_when_it_has_grown(home, monkeypatch):
+    catalog, store = home
+    assert calibration.keep_current(catalog, store, model=MODEL) is None
+    monkeypatch.setattr(calibration, "FROM_CHUNKS", 20)
+    first = calibration.keep_current(catalog, store, model=MODEL)
+    assert first == calibration.read(catalog.database, MODEL)
+    calibration.write(catalog.database, replace(first, chunks=first.chunks - 1))
+    assert calibration.keep_current(catalog, store, model=MODEL).chunks == first.chunks - 1
+    calibration.write(catalog.database, replace(first, chunks=first.chunks // 2))
+    assert calibration.keep_current(catalog, store, model=MODEL).chunks == first.chunks
+
+
+@given(st.integers(FROM_CHUNKS, 10**6))
+def test_a_store_is_not_measured_again_at_the_same_size(chunks):
+    known = replace(DEFAULT, chunks=chunks)
+    assert not calibration.due(known, chunks)
+    assert calibration.due(known, chunks * 2)
+    assert calibration.due(None, chunks)
+    assert not calibration.due(None, FROM_CHUNKS - 1)
+
+
+def test_a_near_hit_is_an_answer_and_a_far_one_is_none():
+    assert weigh([0.6, 0.3], 0.5, None).margin > 0
+    assert weigh([0.25, 0.2], 0.2, None).margin < 0
+
+
+@given(st.floats(0, 0.7), st.floats(0, 1), st.floats(0, 0.5))
+def test_more_evidence_never_means_less_and_a_noisier_store_asks_for_more(cosine, coverage, background):
+    quiet = replace(DEFAULT, cosine=replace(DEFAULT.cosine, mean=background))
+    noisy = replace(DEFAULT, cosine=replace(DEFAULT.cosine, mean=background + 0.1))
+    margin = weigh([cosine], coverage, quiet).margin
+    assert weigh([cosine + 0.1], coverage, quiet).margin > margin
+    assert weigh([cosine], min(1.0, coverage + 0.1), quiet).margin >= margin
+    assert weigh([cosine], coverage, noisy).margin < margin
+
+
+def test_without_vectors_coverage_decides():
+    assert weigh([], 0.9, None).margin > 0 > weigh([], 0.2, None).margin
+
+
+def test_a_spread_orders_its_parts():
+    spread = Spread.of([0.1, 0.4, 0.2, 0.3])
+    assert spread.low <= spread.median <= spread.high
+    assert spread.mean == pytest.approx(0.25)
+
+
+def test_the_generic_questions_are_different():
+    assert len(set(QUESTIONS)) == len(QUESTIONS) >= 80

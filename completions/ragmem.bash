@@ -65,7 +65,7 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":query"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
+        ":seed"|":ingest"|":query"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
@@ -78,7 +78,8 @@ _ragmem_options() {
         "") _ragmem_words --version --offline -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --dry-run --json -q --quiet -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode -r --route --explain --json --jsonl --ids --context --max-chars -q --quiet --sources -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode -r --route --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
+        "context") _ragmem_words -b --budget --max-chars -p --project -a --all --json -q --quiet --sources -h --help ;;
         "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
@@ -129,8 +130,13 @@ _ragmem_value() {
         "query:--since") action=: ;;
         "query:-m"|"query:--mode") action='_ragmem_words local global hybrid naive mix' ;;
         "query:-r"|"query:--route") action='_ragmem_words auto knowledge episode operational recon code' ;;
+        "query:-b"|"query:--budget") action=: ;;
         "query:--max-chars") action=: ;;
         "query:--sources") action=_ragmem_files ;;
+        "context:-b"|"context:--budget") action=: ;;
+        "context:--max-chars") action=: ;;
+        "context:-p"|"context:--project") action='_ragmem_known project' ;;
+        "context:--sources") action=_ragmem_files ;;
         "gc:--run") action='_ragmem_known run' ;;
         "gc:--sources") action=_ragmem_files ;;
         "inspect sources:--sources") action=_ragmem_files ;;
@@ -167,7 +173,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest query gc doctor inspect export import backup restore store models serve ;;
+        ":0") _ragmem_words seed ingest query context gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "inspect:0") _ragmem_words stats sources memory entity graph config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;

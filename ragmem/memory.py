@@ -22,12 +22,14 @@ from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.catalog.trash import TrashRun
 from ragmem.config import ModelSettings, Settings, load
 from ragmem.domain.model import USER, Draft, Memory
-from ragmem.errors import ConfigError, UsageError
+from ragmem.errors import BackendError, ConfigError, UsageError
 from ragmem.ports import Models, Store
 
 if TYPE_CHECKING:
     from ragmem.readers.scope import ProjectFinder
     from ragmem.services.active_models import ActiveModels
+    from ragmem.services.calibration import Calibration
+    from ragmem.services.context import Context
     from ragmem.services.doctor_repair import Step
     from ragmem.services.doctor_report import Patient, Report
     from ragmem.services.expansion import Expansions
@@ -244,6 +246,48 @@ class Ragmem:
             respite=self._respite(),
         )
 
+    def context(
+        self,
+        text: str,
+        *,
+        question: "Question | None" = None,
+        tokens: int | None = None,
+        max_chars: int | None = None,
+        at: datetime | None = None,
+    ) -> "Context":
+        """Return the answer to a question as the block that an assistant reads; see `services.context`."""
+        from ragmem.services.context import context
+
+        answer = self.query(text, question=question, at=at)
+        return context(answer, tokens=tokens, max_chars=max_chars, home=str(self.home))
+
+    def session_context(
+        self,
+        task: str = "",
+        *,
+        projects: Sequence[str] = (),
+        everywhere: bool = False,
+        tokens: int | None = None,
+        max_chars: int | None = None,
+        at: datetime | None = None,
+    ) -> "Context":
+        """Return what a new session should know, of this project and the user unless others are named.
+
+        See `services.session_context`.
+        """
+        from ragmem.services.session_context import session_context
+
+        self.require()
+        return session_context(
+            self.catalog,
+            lambda question: self.query(question.text, question=question, at=at),
+            task,
+            projects=None if everywhere else tuple(projects) or self.default_projects(),
+            tokens=tokens,
+            max_chars=max_chars,
+            home=str(self.home),
+        )
+
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return other words of a question from the language model, or none and a note that says why.
 
@@ -259,6 +303,19 @@ class Ragmem:
             self._expansions = self._expansions or Expansions()
         given = self._given_models or self._asking
         return self._expansions.of(needed(given.language_model), text)
+
+    def calibration(self) -> "Calibration | None":
+        """Return what questions without an answer find in this store; None where it was not measured."""
+        from ragmem.services.calibration import read
+
+        return read(self.catalog.database, self.models.embedder.model_id)
+
+    def calibrate(self) -> None:
+        """Measure that where it is due, as `seed` does; a model that fails leaves what was measured before."""
+        from ragmem.services.calibration import keep_current
+
+        with suppress(BackendError):
+            keep_current(self.catalog, self.store, model=self.models.embedder.model_id)
 
     def _respite(self) -> "Respite":
         with self._opening:
@@ -385,6 +442,8 @@ class Ragmem:
         )
         if not dry_run:
             self.models.remember()
+            if not report.note:
+                self.calibrate()
         if llm and not report.note and self.catalog.exists():
             tools = Tools(
                 catalog=self.catalog,

@@ -25,6 +25,7 @@ COMMANDS: dict[str, Entry] = {
     "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
     "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
+    "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
     "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
     "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),

@@ -106,9 +106,14 @@ def query(
     as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
     as_ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
     as_context: Annotated[bool, typer.Option("--context", help="The block that an assistant reads.")] = False,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", "-b", metavar="TOKENS", min=100, help="Tokens of --context, estimated."),
+    ] = None,
     max_chars: Annotated[
-        int, typer.Option("--max-chars", min=200, help="Characters of the --context block at most.")
-    ] = 9_000,
+        int | None,
+        typer.Option("--max-chars", min=200, help="Characters of --context; 9000 unless there is a budget."),
+    ] = None,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
@@ -165,11 +170,13 @@ def query(
         for match in answer.matches:
             say(match.memory.short_id)
     elif as_context:
-        from ragmem.services.context import render
+        from ragmem.services.context import context
 
-        block = render(answer, max_chars=max_chars)
-        if block:
-            say(block)
+        block = context(answer, tokens=budget, max_chars=max_chars, home=str(memory.home))
+        if block.text:
+            say(block.text)
+        elif answer.matches and not quiet:
+            tell(block.why_empty)
     else:
         if explain and not quiet:
             tell(routed.told)

@@ -7,7 +7,7 @@ from typing import Any
 from ragmem.domain.model import Match
 from ragmem.ports import Store
 from ragmem.serve.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
-from ragmem.services.context import render
+from ragmem.services.context import context
 from ragmem.services.query import Answer
 
 CHARACTERS_PER_TOKEN = 4
@@ -36,8 +36,9 @@ def context_block(answer: Answer, request: QueryRequest) -> tuple[str, tuple[Mat
     """Return the context and the matches that found room in it; both empty when nothing was found."""
     tokens = request.max_total_tokens
     room = CONTEXT_CHARS if tokens is None else max(SMALLEST_CONTEXT, tokens * CHARACTERS_PER_TOKEN)
-    block = render(answer, max_chars=room)
-    return block, tuple(match for match in answer.matches if f"\n[{match.memory.short_id}] " in block)
+    block = context(answer, max_chars=room)
+    shown = {memory.id for memory in block.memories}
+    return block.text, tuple(match for match in answer.matches if match.memory.id in shown)
 
 
 def prompt(block: str, request: QueryRequest) -> str:

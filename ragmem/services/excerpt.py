@@ -1,0 +1,151 @@
+"""What is shown of one memory: whole sentences, without secrets, under a line that tells their source."""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from ragmem.domain.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, reaching, runs
+from ragmem.domain.model import Chunk, Memory
+from ragmem.domain.redaction import Secret, cover, find_secrets, redact
+
+ALIKE = 0.7
+"""From this share of the smaller one's pairs of words on, two excerpts say the same."""
+
+MAX_TITLE = 120
+"""Characters of a title with its headings in the line above a text."""
+
+COMPARED = 4000
+"""Characters of an excerpt by which it is compared with others."""
+
+_WORD = re.compile(r"\w+")
+_MARKS = " #\t=\r\n"
+
+Chosen = frozenset[int]
+"""The numbers of the parts of a text that are shown."""
+
+
+class Excerpt:
+    """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything."""
+
+    def __init__(self, memory: Memory, chunks: Sequence[Chunk] = (), *, home: str = "") -> None:
+        self.memory = memory
+        self.text = memory.indexed_text
+        self._chunks = tuple(chunks)
+        self._home = home
+        self._costs: dict[Chosen, tuple[int, int]] = {}
+
+    @cached_property
+    def everything(self) -> Chosen:
+        """All parts, but for a heading that repeats the title."""
+        parts = range(len(self._parts))
+        return frozenset(parts) - {n for n in parts[:1] if self._is_heading(n, self.memory.title)}
+
+    @cached_property
+    def core(self) -> tuple[int, ...]:
+        """The parts that were found, those of the best chunk first; where nothing was, all of them."""
+        found: dict[int, None] = {}
+        for chunk in self._chunks:
+            numbers = list(reaching(self._parts, chunk.start, chunk.end))
+            above = chunk.heading.rsplit(" > ", 1)[-1]
+            found.update(dict.fromkeys(numbers[1 if self._is_heading(numbers[0], above) else 0 :]))
+        kept = tuple(number for number in found if number in self.everything)
+        return kept or tuple(sorted(self.everything))
+
+    def around(self, chosen: Chosen) -> list[Chosen]:
+        """Return what may be added next: the text that follows a shown part, then what precedes it.
+
+        What announces the text below it, such as a heading, comes with that text.
+        """
+        found = []
+        for first, last in runs(chosen):
+            after = last + 1
+            while after < len(self._parts) - 1 and announces(self.text, self._parts[after]):
+                after += 1
+            if after < len(self._parts):
+                found.append(frozenset(range(last + 1, after + 1)) - chosen)
+            if first - 1 in self.everything:
+                found.append(frozenset({first - 1}))
+        return [group for group in found if group]
+
+    def complete(self, chosen: Chosen) -> Chosen:
+        """Return the parts without those at an end that announce what is not shown."""
+        kept = set(chosen)
+        for _, last in runs(chosen):
+            number = last
+            while (
+                number in kept and number + 1 < len(self._parts) and announces(self.text, self._parts[number])
+            ):
+                kept.discard(number)
+                number -= 1
+        return frozenset(kept)
+
+    def rendered(self, chosen: Chosen) -> str:
+        """Return a blank line, the line above, and the chosen parts in the order of the text."""
+        pieces = [
+            cover(self.text, self._secrets, self._parts[first][0], self._parts[last][1])
+            for first, last in runs(chosen)
+        ]
+        body = f"\n{GAP}\n".join(pieces)
+        return f"\n{self._head(chosen)}\n{body}\n"
+
+    def cost(self, chosen: Chosen) -> tuple[int, int]:
+        """Return the tokens and the characters that these parts take."""
+        if chosen not in self._costs:
+            text = self.rendered(chosen)
+            self._costs[chosen] = estimate_tokens(text), len(text)
+        return self._costs[chosen]
+
+    def says_the_same_as(self, other: "Excerpt") -> bool:
+        """Tell whether nearly all that one of the two says is said by the other."""
+        smaller = min(len(self.pairs), len(other.pairs))
+        return bool(smaller) and len(self.pairs & other.pairs) >= ALIKE * smaller
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The pairs of neighbouring words of the core, in small letters."""
+        said = " ".join(self.text[start:end] for start, end in (self._parts[number] for number in self.core))
+        return frozenset(pairwise(_WORD.findall(said[:COMPARED].lower())))
+
+    def is_fence(self, number: int) -> bool:
+        """Tell whether a part is a code fence, which may be left out by itself."""
+        return is_fence(self.text, self._parts[number])
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, int]]:
+        return atoms(self.text)
+
+    @cached_property
+    def _secrets(self) -> list[Secret]:
+        # Those of the whole text: a part of it may begin or end within one.
+        return find_secrets(self.text)
+
+    def _is_heading(self, number: int, title: str | None = None) -> bool:
+        """Tell whether a part is a heading, and this one where a title is given."""
+        start, end = self._parts[number]
+        line = self.text[start:end]
+        if not line.startswith("#") or "\n" in line:
+            return False
+        return title is None or line.strip(_MARKS).casefold() == title.strip(_MARKS).casefold()
+
+    def _head(self, chosen: Chosen) -> str:
+        memory = self.memory
+        headings = self._chunks[0].heading.split(" > ") if self._chunks and chosen < self.everything else []
+        path: list[str] = []
+        for name in (memory.title, *headings):
+            plain = " ".join(name.split())
+            if plain and (not path or path[-1].casefold() != plain.casefold()):
+                path.append(plain)
+        title = " > ".join(path)
+        if len(title) > MAX_TITLE:
+            title = title[: MAX_TITLE - 1].rstrip() + "…"
+        said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
+        extent = "summary" if memory.summary else "in part" if chosen < self.everything else ""
+        return redact(" | ".join(filter(None, (said, title, self._place(), extent))))[0]
+
+    def _place(self) -> str:
+        """Return the file that the memory comes from, with ~ for the home; nothing for what is no file."""
+        uri = " ".join(self.memory.uri.split())
+        if not uri.startswith(("/", "~")):
+            return ""
+        return "~" + uri[len(self._home) :] if self._home and uri.startswith(f"{self._home}/") else uri

@@ -1,0 +1,194 @@
+"""What an assistant reads when a session begins: rules, knowledge of its task, problems, last sessions."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.latest import Sort, latest
+from ragmem.domain.model import Category, Kind, Match, Memory
+from ragmem.services.context import (
+    EPISODES,
+    MAX_CHARS,
+    Context,
+    Room,
+    Shown,
+    closing,
+    ending,
+    fill,
+    framed,
+    opening,
+)
+from ragmem.services.excerpt import Excerpt
+from ragmem.services.query import Answer, Question
+
+CANDIDATES = 40
+"""Memories that the task is answered with before they are sorted into parts."""
+
+LEAD_TOKENS = 120
+"""Tokens of text of each memory in the first round: a part shows several before it shows one whole."""
+
+_ERRORS = (Category.ERROR_SOLUTION, Category.GOTCHA)
+_PATTERNS = (Category.PATTERN, Category.BEST_PRACTICE)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the context: its title, its share of the room, and how many memories it shows at most."""
+
+    title: str
+    share: float
+    most: int
+    belongs: Callable[[Memory], bool]
+
+
+# The mix is that of Graphiti-style project memories, which bring five facts, three patterns, three gotchas
+# and three past sessions; rules and decisions are added, because they hold for any task.
+RULES = Part("Decisions and preferences", 0.20, 5, lambda memory: memory.kind is Kind.PREFERENCE)
+FACTS = Part("What is known about this task", 0.35, 5, lambda memory: memory.source not in EPISODES)
+PROBLEMS = Part(
+    "Problems met before", 0.20, 3, lambda memory: memory.kind is Kind.ERROR or memory.category in _ERRORS
+)
+PATTERNS = Part("Patterns that work here", 0.10, 3, lambda memory: memory.category in _PATTERNS)
+SESSIONS = Part("Sessions: the nearest, then the last", 0.15, 3, lambda memory: memory.source in EPISODES)
+WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
+"""The parts for a task; the one with the best answer is shown first, those without an answer last."""
+
+STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
+LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
+OPEN = Part("Open problems and traps", 0.25, 4, PROBLEMS.belongs)
+WITHOUT_TASK = (STANDING, LAST, OPEN)
+
+
+def session_context(
+    catalog: Catalog,
+    ask: Callable[[Question], Answer],
+    task: str = "",
+    *,
+    projects: Sequence[str] | None,
+    tokens: int | None = None,
+    max_chars: int | None = None,
+    home: str = "",
+) -> Context:
+    """Return the block for the beginning of a session, within `tokens` (by estimate) and `max_chars`.
+
+    With a task: what answers it, standing decisions and preferences, problems with their fixes, patterns, and
+    the last sessions of these projects. Without: decisions and preferences, the last sessions, and problems
+    that nobody has written a fix for. Each part has its share of the room; what one does not use the others
+    get, in their order. The same memory and task give the same block; it is empty when there is nothing.
+    """
+    chosen = (
+        _for_task(catalog, ask, task.strip(), projects, home)
+        if task.strip()
+        else _for_start(catalog, projects, home)
+    )
+    parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
+    found = sum(len(excerpts) for _, excerpts in parts)
+    if not found:
+        return Context()
+    limits = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
+    room = limits.less(opening()).less(closing(ending(found, found)))
+    for part, _ in parts:
+        room = room.less(_heading(part))
+    filled = _share_out(parts, room)
+    body, memories = [], []
+    for (part, _), shown in zip(parts, filled, strict=True):
+        if shown.parts:
+            body.append(_heading(part))
+            body += [shown.text(identifier) for identifier in shown.parts]
+            memories += [excerpt.memory for excerpt in shown.excerpts.values()]
+    left = found - len(memories)
+    return Context(framed(body, ending(left, found)) if memories else "", tuple(memories), left)
+
+
+def _for_task(
+    catalog: Catalog,
+    ask: Callable[[Question], Answer],
+    task: str,
+    projects: Sequence[str] | None,
+    home: str,
+) -> list[tuple[Part, list[Excerpt]]]:
+    """Return the parts with their memories, each memory in one part alone."""
+    wanted = None if projects is None else tuple(projects)
+    matches = list(ask(Question(task, projects=wanted, limit=CANDIDATES)).matches)
+    known = {match.memory.id for match in matches}
+    # A sort that the best answers hold little of is asked for by itself.
+    for part, kinds in ((PROBLEMS, (Kind.ERROR,)), (RULES, (Kind.PREFERENCE,))):
+        if sum(part.belongs(match.memory) for match in matches) < part.most:
+            more = ask(Question(task, projects=wanted, kinds=kinds, limit=part.most)).matches
+            matches += [match for match in more if match.memory.id not in known]
+            known |= {match.memory.id for match in more}
+    taken = _Taken(home)
+    lessons = [match for match in matches if match.memory.source not in EPISODES]
+    chosen = {
+        part.title: taken.take((match for match in lessons if part.belongs(match.memory)), part.most)
+        for part in (PROBLEMS, RULES, PATTERNS, FACTS)
+    }
+    chosen[SESSIONS.title] = taken.take((match for match in matches if SESSIONS.belongs(match.memory)), 2)
+    standing = latest(catalog.database, _RULES, projects=wanted, limit=RULES.most)
+    chosen[RULES.title] += taken.take(standing, RULES.most - len(chosen[RULES.title]))
+    last = latest(catalog.database, _EPISODES, projects=wanted, limit=SESSIONS.most)
+    chosen[SESSIONS.title] += taken.take(last, SESSIONS.most - len(chosen[SESSIONS.title]))
+    ranks = {match.memory.id: rank for rank, match in enumerate(matches)}
+
+    def best(part: Part) -> int:
+        return min((ranks.get(item.memory.id, len(ranks)) for item in chosen[part.title]), default=len(ranks))
+
+    return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)]
+
+
+def _for_start(
+    catalog: Catalog, projects: Sequence[str] | None, home: str
+) -> list[tuple[Part, list[Excerpt]]]:
+    taken = _Taken(home)
+    return [
+        (part, taken.take(latest(catalog.database, sort, projects=projects, limit=2 * part.most), part.most))
+        for part, sort in ((STANDING, _RULES), (LAST, _EPISODES), (OPEN, _OPEN))
+    ]
+
+
+_SESSION_SOURCES = tuple(sorted(EPISODES))
+_RULES = Sort(kinds=(Kind.PREFERENCE,), protected=True, other_than=_SESSION_SOURCES)
+_EPISODES = Sort(sources=_SESSION_SOURCES)
+_OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_SESSION_SOURCES)
+
+
+class _Taken:
+    """Remembers what is shown already, so that no part repeats another."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._excerpts: list[Excerpt] = []
+
+    def take(self, items: Iterable[Match | Memory], most: int) -> list[Excerpt]:
+        """Return excerpts of the first `most` that say something new."""
+        found: list[Excerpt] = []
+        for item in items:
+            if len(found) >= most:
+                break
+            excerpt = (
+                Excerpt(item.memory, (item.chunk, *getattr(item, "also", ())), home=self._home)
+                if isinstance(item, Match)
+                else Excerpt(item, home=self._home)
+            )
+            if excerpt.everything and not any(
+                other.memory.id == excerpt.memory.id or excerpt.says_the_same_as(other)
+                for other in self._excerpts
+            ):
+                found.append(excerpt)
+                self._excerpts.append(excerpt)
+        return found
+
+
+def _heading(part: Part) -> str:
+    return f"\n## {part.title}\n"
+
+
+def _share_out(parts: Sequence[tuple[Part, list[Excerpt]]], room: Room) -> list[Shown]:
+    """Return each part with what of it has room: first within its share, then with what others left."""
+    total = sum(part.share for part, _ in parts)
+    filled = [fill(excerpts, room.share(part.share / total), lead=LEAD_TOKENS) for part, excerpts in parts]
+    for number, (_, excerpts) in enumerate(parts):
+        others = [shown for other, shown in enumerate(filled) if other != number]
+        rest = room.without(sum(shown.tokens for shown in others), sum(shown.chars for shown in others))
+        filled[number] = fill(excerpts, rest, lead=LEAD_TOKENS)
+    return filled

@@ -25,6 +25,7 @@ _PAIRS = "|".join(
 )
 _PHRASE = re.compile(rf"(?P<minus>(?<!\S)-)?(?:{_PAIRS})")
 _SINGLE = re.compile(r"(?<![^\s(])\u2018([^\u2018\u2019\n]+)\u2019(?!\w)")
+_SYNTAX = re.compile(f"[`\u2018{_QUOTES}]|(?<!\\S)-")
 _LONE_QUOTE = re.compile(f"[{_QUOTES}]")
 _DASHES = re.compile(r"(?<!\S)-+|-+(?!\S)")
 _EXCLUDED = re.compile(r"(?<!\S)-([^\W\d_]\w+(?:[.'\u2019-]\w+)*)[,.;:!?]*(?!\S)")
@@ -151,6 +152,8 @@ def _unquoted(whole: str) -> str:
 
 def _without_syntax(whole: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the text that is searched, the phrases and what is excluded."""
+    if not _SYNTAX.search(whole):
+        return whole, (), ()
     codes: dict[int, str] = {}
     phrases: dict[str, None] = {}
     excluded: dict[str, None] = {}

@@ -311,7 +311,7 @@ class Ragmem:
         return read(self.catalog.database, self.models.embedder.model_id)
 
     def calibrate(self) -> None:
-        """Measure that where it is due, as `seed` does; a model that fails leaves what was measured before."""
+        """Measure that where it is due, as `seed` does; a model that fails changes nothing."""
         from ragmem.services.calibration import keep_current
 
         with suppress(BackendError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.latest import Sort, latest
-from ragmem.domain.model import Category, Kind, Match, Memory
+from ragmem.domain.model import USER, Category, Kind, Match, Memory
 from ragmem.services.context import (
     EPISODES,
     MAX_CHARS,
@@ -55,7 +55,7 @@ WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
 
 STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
 LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
-OPEN = Part("Open problems and traps", 0.25, 4, PROBLEMS.belongs)
+OPEN = Part("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
 WITHOUT_TASK = (STANDING, LAST, OPEN)
 
 
@@ -72,8 +72,8 @@ def session_context(
     """Return the block for the beginning of a session, within `tokens` (by estimate) and `max_chars`.
 
     With a task: what answers it, standing decisions and preferences, problems with their fixes, patterns, and
-    the last sessions of these projects. Without: decisions and preferences, the last sessions, and problems
-    that nobody has written a fix for. Each part has its share of the room; what one does not use the others
+    the last sessions of these projects. Without: decisions and preferences, the last sessions, and problems,
+    those without a fix first. Each part has its share of the room; what one does not use the others
     get, in their order. The same memory and task give the same block; it is empty when there is nothing.
     """
     chosen = (
@@ -124,9 +124,9 @@ def _for_task(
         for part in (PROBLEMS, RULES, PATTERNS, FACTS)
     }
     chosen[SESSIONS.title] = taken.take((match for match in matches if SESSIONS.belongs(match.memory)), 2)
-    standing = latest(catalog.database, _RULES, projects=wanted, limit=RULES.most)
+    standing = _nearest(catalog, _RULES, wanted)
     chosen[RULES.title] += taken.take(standing, RULES.most - len(chosen[RULES.title]))
-    last = latest(catalog.database, _EPISODES, projects=wanted, limit=SESSIONS.most)
+    last = _nearest(catalog, _EPISODES, wanted)
     chosen[SESSIONS.title] += taken.take(last, SESSIONS.most - len(chosen[SESSIONS.title]))
     ranks = {match.memory.id: rank for rank, match in enumerate(matches)}
 
@@ -141,15 +141,32 @@ def _for_start(
 ) -> list[tuple[Part, list[Excerpt]]]:
     taken = _Taken(home)
     return [
-        (part, taken.take(latest(catalog.database, sort, projects=projects, limit=2 * part.most), part.most))
+        (part, taken.take(_nearest(catalog, sort, projects), part.most))
         for part, sort in ((STANDING, _RULES), (LAST, _EPISODES), (OPEN, _OPEN))
     ]
 
 
+def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> list[Memory]:
+    """Return the latest memories of a sort, this project's before the user's.
+
+    Preferences stand before decisions, and problems without a fix before those with one.
+    """
+    return sorted(
+        latest(catalog.database, sort, projects=projects, limit=CANDIDATES),
+        key=lambda memory: (
+            projects is not None and memory.scope.project == USER,
+            sort is _RULES and memory.kind is not Kind.PREFERENCE,
+            sort is _OPEN and memory.category is Category.ERROR_SOLUTION,
+        ),
+    )
+
+
 _SESSION_SOURCES = tuple(sorted(EPISODES))
-_RULES = Sort(kinds=(Kind.PREFERENCE,), protected=True, other_than=_SESSION_SOURCES)
+# Procedures are called by their name; their warnings are no open problems and their rules hold within them.
+_NOT_STANDING = (*_SESSION_SOURCES, "skills", "commands", "paidocs")
+_RULES = Sort(kinds=(Kind.PREFERENCE,), protected=True, other_than=_NOT_STANDING)
 _EPISODES = Sort(sources=_SESSION_SOURCES)
-_OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_SESSION_SOURCES)
+_OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT_STANDING)
 
 
 class _Taken:

@@ -1,5 +1,6 @@
 """The block that an assistant reads: what is in it, in which order, and within which budget."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -265,7 +266,11 @@ def titles(block: Context) -> list[str]:
 
 def test_a_session_begins_with_rules_last_sessions_and_open_problems(filled):
     block = filled.session_context(everywhere=True)
-    assert titles(block) == ["Decisions and preferences", "Last sessions", "Open problems and traps"]
+    assert titles(block) == [
+        "Decisions and preferences",
+        "Last sessions",
+        "Problems and traps, open ones first",
+    ]
     uris = [memory.uri for memory in block.memories]
     assert (
         uris.index("style") < uris.index("other") < uris.index("new") < uris.index("old") < uris.index("leak")
@@ -318,3 +323,41 @@ def test_a_question_in_memory_has_a_budget_too(filled):
     assert block.text.startswith(OPENING)
     assert block.tokens <= 200
     assert block.memories[0].uri == "leak"
+
+
+def test_what_this_project_prefers_stands_before_what_the_user_does(memory):
+    memory.ingest(
+        [
+            draft("mine", "Sam prefers tabs over blanks in all files.", kind=Kind.PREFERENCE),
+            draft("old", "We prefer short names for ports.", days=90, project="tide-1", kind=Kind.PREFERENCE),
+            draft("skill", "Never deploy on a Friday.", kind=Kind.PREFERENCE, source="skills"),
+        ]
+    )
+    block = memory.session_context(projects=("tide-1", "user"))
+    assert [memory.uri for memory in block.memories] == ["old", "mine"]
+
+
+def test_the_command_prints_the_block_and_says_when_there_is_none(inside, tmp_path, notes):
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    assert inside("context", **home).returncode == 2
+    inside("ingest", str(notes), "--project", "user", **home)
+    found = inside("context", "stale lock", "--budget", "300", **home)
+    assert found.returncode == 0
+    assert found.stdout.startswith(OPENING)
+    assert "Stale lock" in found.stdout
+    document = json.loads(inside("context", "stale lock", "--json", **home).stdout)
+    assert document["task"] == "stale lock"
+    assert document["memories"][0]["title"] == "Stale lock"
+    assert document["tokens"] == estimate_tokens(document["text"])
+    nothing = inside("context", "--project", "user", "--budget", "100", **home)
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "budget" in nothing.stderr
+
+
+def test_a_question_on_the_command_line_keeps_to_its_budget(inside, tmp_path, notes):
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    inside("ingest", str(notes), "--project", "user", **home)
+    told = inside("query", "stale lock", "--context", "--budget", "300", **home)
+    assert estimate_tokens(told.stdout.strip()) <= 300
+    assert "Root cause" in told.stdout
+    assert len(inside("query", "stale lock", "--context", "--max-chars", "700", **home).stdout.strip()) <= 700

@@ -92,7 +92,14 @@ def _in_some_year(said: Said, make: Callable[[int], Stretch]) -> Stretch | None:
 
 
 def _on_day(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: days(date(year, said.month, int(said.value("d")))))
+    day = int(said.value("d"))
+    first = int(said.value("from")) if said.has("from") else day
+    last = int(said.value("to")) if said.has("to") else day
+    if last < first:
+        return None
+    return _in_some_year(
+        said, lambda year: (days(date(year, said.month, first))[0], days(date(year, said.month, last))[1])
+    )
 
 
 def _in_month(said: Said) -> Stretch | None:

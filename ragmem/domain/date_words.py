@@ -51,11 +51,13 @@ FORMS = {
         rf"(?P<numeric_y>{_YEAR}){_AFTER}"
     ),
     "day_month": (
+        rf"(?:(?P<day_month_from>\d\d?)(?:st|nd|rd|th)?(?:\s?[-\u2013]\s?|{_}(?:to|and){_}))?"
         rf"(?P<day_month_d>\d\d?)(?P<day_month_sure>(?:st|nd|rd|th)(?:{_}of)?|{_}of)?{_}(?P<day_month_m>{_MONTH})"
         rf"(?:,?{_}(?P<day_month_y>{_YEAR})(?![\w%]|[.:/-]\w))?"
     ),
     "month_day": (
-        rf"(?P<month_day_m>{_MONTH}){_}(?P<month_day_d>\d\d?)(?P<month_day_sure>st|nd|rd|th)?(?![\w%]|[.:/]\w)"
+        rf"(?P<month_day_m>{_MONTH}){_}(?P<month_day_d>\d\d?)(?P<month_day_sure>st|nd|rd|th)?"
+        r"(?:\s?[-\u2013]\s?(?P<month_day_to>\d\d?)(?:st|nd|rd|th)?)?(?![\w%]|[.:/]\w)"
         rf"(?:,?{_}(?P<month_day_y>{_YEAR})(?![\w%]|[.:/-]\w))?"
     ),
     "month_year": (
@@ -85,7 +87,7 @@ FORMS = {
         rf"(?:{_OF}(?P<quarter_y>{_YEAR}))?{_AFTER}"
     ),
     "half": rf"(?:h(?P<half_n>[12])|(?P<half_o>first|second){_}half){_OF}(?P<half_y>{_YEAR}){_AFTER}",
-    "week": rf"week{_}(?P<week_n>\d\d?)(?:{_OF}(?P<week_y>{_YEAR}))?{_AFTER}",
+    "week": rf"week{_}(?P<week_n>\d\d?)(?:{_OF}(?P<week_y>{_YEAR}))?{_AFTER}{_NOT_OF}",
     "day": rf"(?P<day_name>the{_}day{_}before{_}yesterday|yesterday|today|tonight)\b(?!['\u2019])",
     "year": rf"(?P<year_part>{_PART})?(?P<year_y>{_YEAR}){_AFTER}",
 }

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from ragmem.domain import date_words as words
 from ragmem.domain.date_values import LENGTHS, Said, amount, stretch_of
-from ragmem.domain.spans import Span
+from ragmem.domain.spans import Span, week_of
 
 MAX_SPANS = 6
 """A text that names more dates than these is a log or a plan, and asks for none in particular."""
@@ -169,6 +169,8 @@ def _directed(place: _Place, small: str) -> Span | None:
     link, ago = place.link, place.form == "ago"
     if ago and link in _MORE | _LESS:
         start = end = start + (end - start) / 2
+    if small.endswith("week of ", 0, place.said.found.start()):
+        start, end = week_of(start.date())
     onwards = link == "from" and words.ONWARDS.match(small, place.said.found.end())
     away = _away(place, small) if link in {"before", "after"} else None
     span: Span = start, end

@@ -14,6 +14,9 @@ __all__ = ["Asked", "parse", "time_match"]
 MAX_TYPED = 2_000
 """Characters of a question that a person types; a longer text is pasted, and its marks and dates its own."""
 
+MAX_ASKED = 300
+"""Characters of which all may tell what is asked; of a longer text only its questions do."""
+
 MAX_QUOTED_WORDS = 4
 """A text of more words that stands in quotes as a whole was quoted for a shell, not to be found verbatim."""
 
@@ -40,6 +43,8 @@ _LONG_OPTIONS = frozenset("find java javac gcc clang go terraform openssl ffmpeg
 _OPTION_CHARS = 3
 _BLANKS = re.compile(r"[ \t]{2,}")
 _WORD = re.compile(r"[^\W_]\w*(?:['\u2019.-]\w+)*")
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 _ERROR_LINE = re.compile(
     r"^[ \t]*Traceback \(most recent call last\)"
@@ -126,6 +131,7 @@ def parse(text: str, *, now: datetime) -> Asked:
     rest, phrases, excluded = _without_syntax(whole) if plain else (whole, (), ())
     named = tuple(identifiers(rest))
     spoken = _PHRASE.sub(" ", _CODE.sub(" ", whole)) if plain else ""
+    asking = _asking(spoken)
     return Asked(
         text=rest,
         words=tuple(_WORD.findall(rest)),
@@ -135,10 +141,17 @@ def parse(text: str, *, now: datetime) -> Asked:
         paths=tuple(name for name in named if (found := classify_token(name)) and found[1] == "file"),
         pasted_error=pasted,
         times=dates_asked(spoken, now=now),
-        wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(spoken)),
-        wants_newest=_NEWEST.search(spoken) is not None,
-        asks_when=_WHEN.search(spoken) is not None,
+        wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(asking)),
+        wants_newest=_NEWEST.search(asking) is not None,
+        asks_when=_WHEN.search(asking) is not None,
     )
+
+
+def _asking(spoken: str) -> str:
+    """Return the part of a text that asks."""
+    if len(spoken) <= MAX_ASKED:
+        return spoken
+    return "\n".join(part for part in _SENTENCE_END.split(spoken) if part.endswith("?"))
 
 
 def _unquoted(whole: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.routing import is_pasted_error, plain, route, symbols
@@ -96,6 +96,7 @@ def test_names_of_code_are_found_as_they_are_written() -> None:
     assert symbols(asked) == ("pool", "Store.put", "src/store.py", "parse_dates")
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=3000))
 def test_any_text_has_a_route_and_always_the_same(text: str) -> None:
     assert route(text) == route(text)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Chunk, Match, Memory, Scope
@@ -122,6 +122,7 @@ def test_questions_about_the_present_do_not(question):
     assert not wants_history(question)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 7), st.floats(0, 1)), min_size=8, max_size=8))
 def test_no_match_is_lost_or_doubled(links):
     groups = [

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.services.topics import (
@@ -85,6 +85,7 @@ def test_vectors_of_another_model_begin_anew_without_a_switch():
     assert (verdict.switched, verdict.topic) == (False, Topic("new", (0.0, 1.0)))
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=8).filter(any), st.integers(1, 99))
 def test_a_topic_survives_its_file(total, prompts):
     topic = Topic("m", tuple(total), prompts)

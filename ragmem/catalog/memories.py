@@ -6,7 +6,7 @@ from datetime import datetime
 
 import orjson
 
-from ragmem.catalog import lexicon
+from ragmem.catalog import edits, lexicon
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.rows import (
@@ -81,6 +81,7 @@ class Memories:
             for memory, chunks, analysed in prepared:
                 (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
                 _drop_chunks(connection, [number])
+                edits.record(connection, number, memory.metadata)
                 connection.executemany(
                     "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
                     " VALUES (?,?,?,?,?,?)",
@@ -222,6 +223,20 @@ class Memories:
                     batch,
                 ):
                     found[row[0]] = (memory_id, (row[0], row[1], row[2], row[3], row[4]))
+        return found
+
+    def openings(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return memory id -> the id of its first chunk, of those that have one."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found.update(
+                    connection.execute(
+                        "SELECT m.id, c.id FROM memories m JOIN chunks c ON c.memory = m.n AND c.position = 0"
+                        f" WHERE m.id IN ({marks(batch)})",
+                        batch,
+                    )
+                )
         return found
 
     def each(self, *, states: Sequence[State] = (), source: str | None = None) -> Iterator[Memory]:

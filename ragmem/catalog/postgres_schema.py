@@ -1,5 +1,6 @@
 """The tables of the catalog in PostgreSQL: those of SQLite (schema.py), column for column."""
 
+from ragmem.catalog import edits
 from ragmem.catalog.lexicon import build
 from ragmem.catalog.migrations import Migration, Schema, statements_of
 
@@ -136,12 +137,24 @@ CREATE TABLE lexicon_memories (memory BIGINT PRIMARY KEY, version BIGINT NOT NUL
 DROP TABLE IF EXISTS chunks_text;
 """
 
+_EDITS = """
+CREATE TABLE edited_files (
+  name TEXT COLLATE "C" NOT NULL,
+  path TEXT COLLATE "C" NOT NULL,
+  memory BIGINT NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  edits BIGINT NOT NULL,
+  PRIMARY KEY (memory, path)
+);
+CREATE INDEX edited_files_by_name ON edited_files (name);
+"""
+
 CATALOG = Schema(
     "catalog",
     (
         Migration(1, "tables", statements_of(_TABLES)),
         Migration(2, "models", statements_of(_MODELS), reads_without=True),
         Migration(3, "lexicon", statements_of(_LEXICON), build),
+        Migration(4, "edits", statements_of(_EDITS), edits.build),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

@@ -1,6 +1,6 @@
 """The tables of the catalog in SQLite, as steps from version to version."""
 
-from ragmem.catalog import postgres_schema
+from ragmem.catalog import edits, postgres_schema
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.lexicon import build
 from ragmem.catalog.migrations import Migration, Schema, settle, statements_of
@@ -149,6 +149,18 @@ CREATE TABLE lexicon_memories (
 DROP TABLE IF EXISTS chunks_text;
 """
 
+_EDITS = """
+-- Which files a memory tells of having edited: what `files` in its metadata says.
+CREATE TABLE edited_files (
+  name TEXT NOT NULL,          -- without the folders
+  path TEXT NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  edits INTEGER NOT NULL,
+  PRIMARY KEY (name, path, memory)
+) WITHOUT ROWID;
+CREATE INDEX edited_files_by_memory ON edited_files (memory);
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
 """Tables that a home without an application id must have to be known as one."""
 
@@ -186,6 +198,7 @@ CATALOG = Schema(
         Migration(2, "mark the file", (f"PRAGMA application_id = {APPLICATION_ID}",), reads_without=True),
         Migration(3, "models", statements_of(_MODELS), reads_without=True),
         Migration(4, "lexicon", statements_of(_LEXICON), build),
+        Migration(5, "edits", statements_of(_EDITS), edits.build),
     ),
     stamped=_stamped,
     stamp=_stamp,

@@ -33,6 +33,7 @@ RELEASED = {
     ("catalog", 2): "9a908b9f5aefd7d27de40450d100e472",
     ("catalog", 3): "f3ba757e0998c0cde564ea031adf992f",
     ("catalog", 4): "4662c7cf9d156d56c2d511b2319f2e9d",
+    ("catalog", 5): "77dad71a0b5b70545b2397c0fa3dbc3d",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -182,7 +183,7 @@ def test_a_step_of_another_build_is_refused(new):
 @pytest.mark.parametrize(
     "sql",
     [
-        "DELETE FROM migrations WHERE version = 4",
+        "DELETE FROM migrations WHERE version = 5",
         "DROP TABLE migrations",
         "PRAGMA user_version = 1",
     ],

@@ -1,0 +1,111 @@
+"""Which memories edited a file: by its path, by an end of it, never by a text that merely mentions it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.catalog.edits import plain_path
+from ragmem.domain.model import Draft, Scope
+from ragmem.services.edit_list import edited
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+TEXT = "We decided to change {0} because of the error; the fix of {0} resolved it."
+
+
+def session(name, *files, project="user", days=0.0):
+    return Draft(
+        "transcripts",
+        name,
+        TEXT.format(name),
+        event_time=NOW - timedelta(days=days),
+        scope=Scope(project),
+        metadata={"files": "\n".join(files)} if files else {},
+    )
+
+
+def asked(memory, *paths, projects=None, limit=9):
+    names = {one.id: one.uri for one in memory.catalog.memories.each()}
+    found = edited(memory.catalog, paths, projects=projects, limit=limit)
+    assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
+    rows = memory.catalog.memories.chunks_by_id(hit.chunk_id for hit in found)
+    assert all(rows[hit.chunk_id][0] == hit.memory_id for hit in found)
+    return [names[hit.memory_id] for hit in found]
+
+
+@pytest.fixture
+def filled(memory):
+    memory.ingest(
+        [
+            session("once", "cmd/session.go", "README.md", days=1),
+            session("often", "cmd/session.go", "cmd/session.go", "list/view.go", days=9),
+            session("former", "./cmd/session.go", days=5),
+            session("other", "cmd/session.go", project="kiln"),
+            session("nested", "docs/README.md"),
+            session("reader"),
+        ]
+    )
+    return memory
+
+
+def test_sessions_that_edited_a_file_come_by_their_edits_and_then_the_latest_first(filled):
+    assert asked(filled, "cmd/session.go", projects=["user"]) == ["often", "once", "former"]
+    assert asked(filled, "cmd/session.go", projects=["user"], limit=1) == ["often"]
+
+
+def test_a_question_keeps_to_its_projects(filled):
+    assert asked(filled, "cmd/session.go", projects=["kiln"]) == ["other"]
+    assert set(asked(filled, "cmd/session.go")) == {"often", "once", "former", "other"}
+    assert asked(filled, "cmd/session.go", projects=[]) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["session.go", "./cmd/session.go", "/home/ana/app/cmd/session.go", "cmd\\session.go"]
+)
+def test_the_end_of_a_path_and_a_longer_path_mean_the_same_file(filled, path):
+    assert asked(filled, path, projects=["kiln"]) == ["other"]
+
+
+@pytest.mark.parametrize("path", ["ession.go", "md/session.go", "session", "cmd", "src/session.go", ""])
+def test_a_part_of_a_name_means_no_file(filled, path):
+    assert asked(filled, path) == []
+
+
+def test_a_path_that_is_there_as_it_is_means_no_other_that_ends_so(filled):
+    assert asked(filled, "README.md") == ["once"]
+    assert asked(filled, "docs/README.md") == ["nested"]
+
+
+def test_a_bare_name_of_several_files_means_none_of_them(filled):
+    filled.ingest([session("far", "web/view.go")])
+    assert asked(filled, "view.go") == []
+    assert asked(filled, "list/view.go") == ["often"]
+
+
+def test_edits_of_several_files_are_counted_together(filled):
+    assert asked(filled, "README.md", "cmd/session.go", projects=["user"]) == ["once", "often", "former"]
+
+
+def test_a_memory_that_changes_or_goes_takes_its_edits_along(filled):
+    filled.ingest([session("once", "README.md", days=1), session("nested")])
+    assert asked(filled, "cmd/session.go", projects=["user"]) == ["often", "former"]
+    assert asked(filled, "docs/README.md") == []
+    gone = next(one.id for one in filled.catalog.memories.each() if one.uri == "often")
+    filled.catalog.memories.remove([gone])
+    assert asked(filled, "cmd/session.go", projects=["user"]) == ["former"]
+
+
+def test_the_files_of_a_note_are_read_from_its_frontmatter(memory, notes):
+    (notes / "log.md").write_text(
+        "---\nfiles:\n  - src/pool.py\n  - src/lock.py\n---\n# Log\n\n"
+        "The error came from a stale lock. Root cause: the fix of March. We resolved it by a restart.\n"
+    )
+    memory.seed()
+    found = edited(memory.catalog, ["src/lock.py"], projects=None, limit=9)
+    assert len(found) == 1
+
+
+@given(path=st.text(max_size=40))
+def test_a_plain_path_is_plain_already(path):
+    assert plain_path(plain_path(path)) == plain_path(path)

@@ -2,12 +2,13 @@
 
 Options: `engine` = auto | numpy | onnx | mlx, `threads` = 1 or more (default: one per core, at most 4),
 `folder` = another folder with the files of the model, `cache` = a folder to remember the fastest engine
-in, `model` = nothing, or the name of this model.
+in, `model` = nothing, or the name of this model; `reranker` = the folder of a cross-encoder.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from ragmem.backends.minilm.cross_encoder import CrossEncoder
 from ragmem.backends.minilm.embedder import FOLDER, MODEL_ID, MiniLmEmbedder
 from ragmem.backends.minilm.engines import ENGINES
 from ragmem.errors import ConfigError
@@ -20,22 +21,27 @@ NAMES = frozenset({MODEL_ID, "all-MiniLM-L6-v2", "sentence-transformers/all-Mini
 
 
 class MiniLmModels:
-    """The bundled embedder and no language model; satisfies ports.Models."""
+    """The bundled embedder and perhaps a reranker; satisfies ports.Models and ports.HasReranker."""
 
     language_model = None
 
-    def __init__(self, embedder: MiniLmEmbedder) -> None:
+    def __init__(self, embedder: MiniLmEmbedder, reranker: CrossEncoder | None = None) -> None:
         self.embedder = embedder
+        self.reranker = reranker
 
     def check(self) -> list[str]:
-        """Return which files of the model are missing or not as they were shipped."""
+        """Return which files of the model, or of the reranker, are missing or not as they were shipped."""
+        if self.reranker is not None:
+            return self.reranker.problems()
         from ragmem.backends.minilm.files import problems
 
         return problems(self.embedder.folder)
 
     def close(self) -> None:
-        """Free the model; closing twice is fine."""
+        """Free the models; closing twice is fine."""
         self.embedder.close()
+        if self.reranker is not None:
+            self.reranker.close()
 
 
 def open_models(options: Mapping[str, object]) -> MiniLmModels:
@@ -58,4 +64,6 @@ def open_models(options: Mapping[str, object]) -> MiniLmModels:
         raise ConfigError(f'threads is "{threads}"', hint="threads is a number from 1 up, or left out")
     folder = Path(str(options.get("folder") or FOLDER))
     cache = Path(str(options["cache"])) if options.get("cache") else None
-    return MiniLmModels(MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder, cache=cache))
+    embedder = MiniLmEmbedder(engine=str(engine), threads=threads or 0, folder=folder, cache=cache)
+    reranker = options.get("reranker")
+    return MiniLmModels(embedder, CrossEncoder(Path(str(reranker)).expanduser()) if reranker else None)

@@ -442,7 +442,7 @@ class Ragmem:
         )
         if not dry_run:
             self.models.remember()
-            if not report.note:
+            if report.would_change and not report.note:
                 self.calibrate()
         if llm and not report.note and self.catalog.exists():
             tools = Tools(

@@ -64,6 +64,7 @@ def ragmem(capfd, monkeypatch):
 READING = {
     "query": (["query", "PostgreSQL"], {"query", "matches", "rung", "projects"}),
     "query --explain": (["query", "PostgreSQL", "--explain"], {"matches"}),
+    "context": (["context", "PostgreSQL"], {"task", "projects", "text", "tokens", "left_out", "memories"}),
     "seed --dry-run": (
         ["seed", "--dry-run"],
         {"dry_run", "would_change", "sources", "problems", "decisions"},

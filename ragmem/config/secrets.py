@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ragmem.domain.redaction import redact
+
 MASK = "***"
 
 # Greedy: a password may hold an @ or a slash that should have been written as %40 or %2F.
@@ -18,9 +20,9 @@ def masked(address: str) -> str:
 
 
 def shown(value: Any) -> Any:
-    """Return the value of a setting without the secrets in it: those in addresses and under telling names."""
+    """Return the value of a setting without the secrets in it: addresses, telling names, keys."""
     if isinstance(value, str):
-        return masked(value)
+        return redact(masked(value))[0]
     if isinstance(value, Mapping):
         return {
             name: MASK if isinstance(item, str) and item and _SECRET_NAME.search(name) else shown(item)

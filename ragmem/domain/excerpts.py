@@ -29,14 +29,18 @@ def estimate_tokens(text: str) -> int:
 def atoms(text: str) -> list[Span]:
     """Return the spans of a text that are shown whole or not at all, in order.
 
-    A heading, a code fence and a sentence are one each, and so is a line of a table.
+    A heading, a code fence and a sentence are one each, and so is a line of a table, the first with its head.
     """
     found: list[Span] = []
     for block in blocks(text):
         if block.form in {Form.HEADING, Form.FENCE, Form.RULE}:
             found.append((block.start, block.end))
         elif block.form is Form.TABLE:
-            found.extend(lines(text, block.start, block.end))
+            rows = list(lines(text, block.start, block.end))
+            # The head of a table says nothing without a row.
+            head = 2 if len(rows) > 2 and not text[slice(*rows[1])].strip("|-: \t") else 0
+            found.append((rows[0][0], rows[head][1]))
+            found.extend(rows[head + 1 :])
         else:
             begun = None
             for start, end in sentences(text, block.start, block.end):

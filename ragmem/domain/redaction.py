@@ -165,10 +165,11 @@ def _shaped(text: str) -> Iterator[Secret]:
     for shape in SHAPES:
         for lead in shape.begins:
             at = text.find(lead)
-            while at >= 0:
+            pattern = shape.pattern if at >= 0 else None
+            while at >= 0 and pattern is not None:
                 end = at + 1
                 inside = lead[0].isalnum() and at > 0 and text[at - 1].isalnum()
-                if not inside and (found := shape.pattern.match(text, at)):
+                if not inside and (found := pattern.match(text, at)):
                     end, value = found.end(), found.group()
                     if not _stands_in(value) and (shape.sure or _mixed(value)):
                         yield Secret(at, end, shape.kind)

@@ -2,24 +2,34 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape: what stands in place of the secret, what it begins with, its pattern from there on.
+    """One shape: what stands in place of the secret, what it begins with, the pattern of the rest.
 
     What is not sure must also hold digits or capitals among its letters: sk-folding-cube is no key.
     """
 
     kind: str
     begins: tuple[str, ...]
-    pattern: re.Pattern[str]
+    rest: str
     sure: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The whole shape; made when a text holds its beginning, since most texts hold none."""
+        return _compiled(self.begins, self.rest)
+
+
+@cache
+def _compiled(begins: tuple[str, ...], rest: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(map(re.escape, begins))}){rest}")
 
 
 def _shape(kind: str, begins: str, rest: str, *, sure: bool = False) -> Shape:
-    leads = tuple(begins.split())
-    return Shape(kind, leads, re.compile(f"(?:{'|'.join(map(re.escape, leads))}){rest}"), sure)
+    return Shape(kind, tuple(begins.split()), rest, sure)
 
 
 _WEB = r"[A-Za-z0-9_-]"
@@ -48,15 +58,15 @@ SHAPES = (
         "https://discord.com/api/webhooks/ https://discordapp.com/api/webhooks/",
         rf"\d{{10,20}}/{_WEB}{{20,}}+",
     ),
-    _shape("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,45}}(?!{_WEB})"),
+    _shape("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,}}+"),
     # The secret often stands right behind the id, and has no shape of its own.
     _shape(
         "AWS key",
         "AKIA ASIA ABIA ACCA",
-        rf"[A-Z0-9]{{16}}{_END}(?:[\s,;:|\"']{{1,6}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?",
+        rf"[A-Z0-9]{{16}}{_END}(?:[\s,;:|\"']{{1,6}}[A-Za-z0-9/+]{{40}}{_END})?",
         sure=True,
     ),
-    _shape("Google key", "AIza", rf"{_WEB}{{35}}(?!{_WEB})"),
+    _shape("Google key", "AIza", rf"{_WEB}{{35,}}+"),
     _shape("Google token", "ya29.", r"[A-Za-z0-9_.-]{20,}+"),
     _shape("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
     _shape("Google token", "1//0", rf"{_WEB}{{40,}}+"),

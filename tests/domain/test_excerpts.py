@@ -23,6 +23,7 @@ pool.open()
 | name | size |
 |------|------|
 | main | 5    |
+| more | 7    |
 """
 
 
@@ -38,9 +39,8 @@ def test_a_part_is_a_sentence_a_fence_a_heading_or_a_row():
         "1. **Close** the cursor.",
         "2. Restart it.",
         "```python\npool.close()\n\npool.open()\n```",
-        "| name | size |",
-        "|------|------|",
-        "| main | 5    |",
+        "| name | size |\n|------|------|\n| main | 5    |",
+        "| more | 7    |",
     ]
 
 

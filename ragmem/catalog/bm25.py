@@ -1,11 +1,11 @@
 """BM25 over the postings of a question's words: of chunks, and of memories taken as one text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ragmem.catalog.batches import PARAMETERS, batches, marks
-from ragmem.catalog.corpus import Corpus, Postings, corpus_of, count_in_largest, places_of, postings
+from ragmem.catalog.batches import PARAMETERS, batches
+from ragmem.catalog.corpus import Corpus, Found, corpus_of, count_in_largest, places_of, postings
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.phrases import Wanted
 from ragmem.catalog.segments import Array, damaged
@@ -43,25 +43,31 @@ def found(
         total = len(corpus.lengths) if chosen is None else int(chosen.sum())
         if not total:
             return LexicalHits()
-        matching = postings(connection, corpus, list(terms.values())).only(chosen)
-        frequencies = matching.counts()
+        matching = postings(connection, corpus, list(terms.values()))
+        if chosen is not None:
+            matching = [
+                (chunks[kept], often[kept]) for chunks, often in matching for kept in (chosen[chunks],)
+            ]
+        frequencies = np.array([len(chunks) for chunks, _ in matching])
         # Robertson and Sparck Jones' idf, kept positive. A word that occurs nowhere keeps its (high) idf: a
         # query about something unknown must not look covered.
         idf = np.log(1 + (total - frequencies + 0.5) / (frequencies + 0.5))
-        words = float(corpus.lengths.sum() if chosen is None else corpus.lengths[chosen].sum())
-        scores, coverage = _of_chunks(corpus, matching, idf, max(1.0, words / total))
+        words = float(corpus.words[-1] if chosen is None else corpus.lengths[chosen].sum(dtype=np.float64))
+        scores = _of_chunks(corpus, matching, idf, max(1.0, words / total))
         wanted = Wanted.among(connection, corpus, phrases, excluded) if phrases or excluded else None
         best = _best(corpus, scores, limit, wanted).tolist()
         names = _names(connection, corpus, best)
-        chunks = places_of(connection, corpus, also) | {names[place][0]: place for place in best}
-        among = np.unique(corpus.memory_of[list(chunks.values())])
-        memories = _of_memories(corpus, among, matching, idf, max(1.0, words / int(searched.sum())))
-        ids = _ids(connection, memories)
+        known = places_of(connection, corpus, also) | {
+            names[place][0]: (place, names[place][1]) for place in best
+        }
+    places = [place for place, _ in known.values()]
+    ids = {int(corpus.memory_of[place]): identifier for place, identifier in known.values()}
+    memories = _of_memories(corpus, list(ids), matching, idf, max(1.0, words / int(searched.sum())))
     return LexicalHits(
         [Hit(*names[place], rank, float(scores[place])) for rank, place in enumerate(best, start=1)],
-        coverage={chunk: float(coverage[place]) for chunk, place in chunks.items()},
-        scores={chunk: float(scores[place]) for chunk, place in chunks.items()},
-        memories={ids[number]: result for number, result in memories.items() if number in ids},
+        coverage=dict(zip(known, _coverage(matching, idf, places), strict=True)),
+        scores=dict(zip(known, scores[places].tolist(), strict=True)),
+        memories=dict(zip(ids.values(), memories, strict=True)),
         best_possible=float(idf.sum() * (K1 + 1)),
         frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
     )
@@ -78,16 +84,30 @@ def _rarest(connection: Connection, corpus: Corpus, terms: dict[str, int]) -> di
     return {word: term for word, term in terms.items() if word in kept}
 
 
-def _of_chunks(corpus: Corpus, matching: Postings, idf: Array, average: float) -> tuple[Array, Array]:
-    """Return the score and the coverage of every chunk."""
-    damping = (K1 * (1 - B) + (K1 * B / average) * corpus.lengths)[matching.chunks]
-    terms = matching.terms()
-    often = matching.frequencies.astype(np.float64)
-    gained = (idf * (K1 + 1))[terms] * often / (often + damping)
-    size = len(corpus.lengths)
-    scores = np.bincount(matching.chunks, weights=gained, minlength=size)
-    share = idf / idf.sum()
-    return scores, np.bincount(matching.chunks, weights=share[terms], minlength=size)
+def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: float) -> Array:
+    """Return the score of every chunk."""
+    damping = np.float32(K1 * B / average) * corpus.lengths + np.float32(K1 * (1 - B))
+    scores = np.zeros(len(corpus.lengths), np.float32)
+    # Word by word: these arrays fit into the processor's cache.
+    for weight, (chunks, often) in zip((idf * (K1 + 1)).astype(np.float32), matching, strict=True):
+        gained = damping[chunks]
+        gained += often
+        np.divide(often, gained, out=gained)
+        gained *= weight
+        scores[chunks] += gained
+    return scores
+
+
+def _coverage(matching: Sequence[Found], idf: Array, places: Sequence[int]) -> list[float]:
+    """Return the coverage of some chunks."""
+    sought = np.array(places, dtype=np.int32)
+    covered = np.zeros(len(sought))
+    for share, (chunks, _) in zip(idf / idf.sum(), matching, strict=True):
+        if len(chunks):
+            nearest = np.minimum(np.searchsorted(chunks, sought), len(chunks) - 1)
+            covered += share * (chunks[nearest] == sought)
+    found: list[float] = covered.tolist()
+    return found
 
 
 def _best(corpus: Corpus, scores: Array, limit: int, wanted: Wanted | None) -> Array:
@@ -123,36 +143,21 @@ def _names(connection: Connection, corpus: Corpus, places: Sequence[int]) -> dic
 
 
 def _of_memories(
-    corpus: Corpus, memories: Array, matching: Postings, idf: Array, average: float
-) -> dict[int, tuple[float, float]]:
-    """Return number -> (score, coverage) of memories, each taken as one text."""
-    place = np.full(len(corpus.numbers), -1)
-    place[memories] = np.arange(len(memories))
-    columns = place[corpus.memory_of[matching.chunks]]
-    here = columns >= 0
-    cells = matching.terms()[here] * len(memories) + columns[here]
-    often = np.bincount(
-        cells, weights=matching.frequencies[here], minlength=len(idf) * len(memories)
-    ).reshape(len(idf), len(memories))
-    firsts = corpus.firsts[memories]
-    lengths = corpus.words[firsts + corpus.counts[memories]] - corpus.words[firsts]
+    corpus: Corpus, memories: Sequence[int], matching: Sequence[Found], idf: Array, average: float
+) -> list[tuple[float, float]]:
+    """Return score and coverage of the memories at some places, each taken as one text."""
+    column = np.full(len(corpus.numbers), -1, dtype=np.int32)
+    column[list(memories)] = np.arange(len(memories))
+    of_chunk = column[corpus.memory_of]
+    often = np.zeros((len(idf), len(memories)))
+    for row, (chunks, frequencies) in enumerate(matching):
+        columns = of_chunk[chunks]
+        here = columns >= 0
+        often[row] = np.bincount(columns[here], weights=frequencies[here], minlength=len(memories))
+    firsts = corpus.firsts[list(memories)]
+    lengths = corpus.words[firsts + corpus.counts[list(memories)]] - corpus.words[firsts]
     damping = K1 * (1 - B + B * lengths / average)
     # Not a product of matrices, whose last digits depend on how many memories there are.
     scores = ((idf * (K1 + 1))[:, np.newaxis] * often / (often + damping)).sum(axis=0)
     coverage = ((idf / idf.sum())[:, np.newaxis] * (often > 0)).sum(axis=0)
-    return dict(
-        zip(
-            corpus.numbers[memories].tolist(),
-            zip(scores.tolist(), coverage.tolist(), strict=True),
-            strict=True,
-        )
-    )
-
-
-def _ids(connection: Connection, numbers: Iterable[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for batch in batches(numbers):
-        found.update(
-            connection.execute(f"SELECT n, id FROM memories WHERE n IN ({marks(batch)})", batch).fetchall()
-        )
-    return found
+    return list(zip(scores.tolist(), coverage.tolist(), strict=True))

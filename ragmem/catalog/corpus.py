@@ -1,7 +1,7 @@
-"""All that is searched, at one moment: the segments' memories in one row, and the postings of terms there."""
+"""All that is searched at one moment: the segments' memories in one row, and the postings of terms there."""
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,11 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.lexicon import buried
 from ragmem.catalog.segments import Array, Header, damaged, header_of, read_block
+
+MOST_KEPT = 8_000_000
+"""Postings of former questions that are kept: 40 MB."""
+
+_NOTHING = (np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +26,55 @@ class Part:
     block: int
 
 
+Found = tuple[Array, Array]
+"""The chunks that have a term, ascending, and its weighted frequency in each."""
+
+
+class Memo:
+    """The postings that were read for former questions, and of how many of the first segments they are.
+
+    Most words of a question are asked again, and the common ones are the ones that cost.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[int, Found]] = {}
+        self._postings = 0
+
+    def get(self, term: int) -> tuple[int, Found]:
+        """Return the postings in so many of the first segments."""
+        return self._found.get(term, (0, _NOTHING))
+
+    def put(self, term: int, parts: int, found: Found) -> None:
+        """Keep the postings in the first segments; the oldest make room for them."""
+        self._postings += len(found[0]) - len(self.get(term)[1][0])
+        self._found[term] = (parts, found)
+        while self._postings > MOST_KEPT and len(self._found) > 1:
+            _, (chunks, _) = self._found.pop(next(iter(self._found)))
+            self._postings -= len(chunks)
+
+    def until(self, parts: int, base: int) -> "Memo":
+        """Return what holds of the first segments, which end before the chunk `base`."""
+        kept = Memo()
+        for term, (covered, (chunks, frequencies)) in list(self._found.items()):
+            if covered > parts:
+                end = int(np.searchsorted(chunks, base))
+                kept.put(term, parts, (chunks[:end], frequencies[:end]))
+            else:
+                kept.put(term, covered, (chunks, frequencies))
+        return kept
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """The memories and chunks of a database by their places in the order of the versions.
 
-    Of each memory: number, order among equals, project, first chunk, chunks, whether it is there; of each
-    chunk its memory and its words; `words` sums these up, from 0.
+    Of each memory: version, ascending, number, order among equals, project, first chunk, chunks, whether it
+    is there; of each chunk its memory and its words; `words` sums these up, from 0.
     """
 
     parts: tuple[Part, ...]
+    memo: "Memo"
+    versions: Array
     numbers: Array
     order: Array
     projects: Array
@@ -48,12 +93,6 @@ class Corpus:
         wanted = np.array([name in projects for name in self.names] or [False])
         searched: Array = self.alive & wanted[self.projects]
         return searched
-
-    def places(self, numbers: Sequence[int]) -> dict[int, int]:
-        """Return the places of memories, by their numbers, that are there."""
-        sought = np.asarray(numbers, dtype=np.int64)
-        places = np.flatnonzero(self.alive & np.isin(self.numbers, sought))
-        return dict(zip(self.numbers[places].tolist(), places.tolist(), strict=True))
 
 
 _held: "weakref.WeakKeyDictionary[Database, tuple[object, Corpus]]" = weakref.WeakKeyDictionary()
@@ -81,7 +120,13 @@ def corpus_of(database: Database, connection: Connection) -> Corpus:
             raise damaged("a header does not fit its segment")
         parts.append(Part(header, base, block + 1))
         base += chunks
-    corpus = _joined(parts, [dead for _, dead in state])
+    same = 0
+    if held is not None:
+        tokens = [part.header.token for part in held[1].parts]
+        same = next((n for n, row in enumerate(rows[: len(tokens)]) if row[0] != tokens[n]), len(rows))
+        same = min(same, len(tokens))
+    memo = held[1].memo.until(same, parts[same].base if same < len(parts) else base) if held else Memo()
+    corpus = _joined(parts, [dead for _, dead in state], memo)
     _held[database] = (state, corpus)
     return corpus
 
@@ -97,7 +142,7 @@ def _read(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
     return found
 
 
-def _joined(parts: Sequence[Part], dead: Sequence[bytes]) -> Corpus:
+def _joined(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
     documents = [part.header.documents for part in parts]
     names = tuple(dict.fromkeys(name for part in documents for name in part.names))
     code = {name: place for place, name in enumerate(names)}
@@ -110,6 +155,8 @@ def _joined(parts: Sequence[Part], dead: Sequence[bytes]) -> Corpus:
     lengths = np.concatenate([empty, *(part.lengths for part in documents)])
     return Corpus(
         tuple(parts),
+        memo,
+        versions=np.concatenate([empty, *(part.versions for part in documents)]),
         numbers=np.concatenate([empty, *(part.numbers for part in documents)]),
         order=np.concatenate([empty.astype("u8"), *(part.order for part in documents)]),
         projects=np.concatenate([empty, *projects]),
@@ -123,64 +170,47 @@ def _joined(parts: Sequence[Part], dead: Sequence[bytes]) -> Corpus:
     )
 
 
-def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, int]:
-    """Return chunk id -> place of those that are there."""
-    rows: list[tuple[str, int, int]] = []
+def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Return chunk id -> (place, memory id) of those that are there."""
+    rows: list[tuple[str, int, int, str]] = []
     for batch in batches(chunks):
         rows += connection.execute(
-            f"SELECT id, memory, position FROM chunks WHERE id IN ({marks(batch)})", batch
+            "SELECT c.id, c.position, l.version, m.id FROM chunks c"
+            " JOIN lexicon_memories l ON l.memory = c.memory JOIN memories m ON m.n = c.memory"
+            f" WHERE c.id IN ({marks(batch)})",
+            batch,
         ).fetchall()
-    memories = corpus.places([memory for _, memory, _ in rows])
+    memories = np.searchsorted(corpus.versions, [version for _, _, version, _ in rows]).tolist()
     return {
-        chunk: int(corpus.firsts[memories[memory]]) + position
-        for chunk, memory, position in rows
-        if memory in memories and position < corpus.counts[memories[memory]]
+        chunk: (int(corpus.firsts[memory]) + position, identifier)
+        for (chunk, position, version, identifier), memory in zip(rows, memories, strict=True)
+        if memory < len(corpus.versions)
+        and corpus.versions[memory] == version
+        and position < corpus.counts[memory]
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """The chunks that have terms: those of the term i are `chunks[bounds[i] : bounds[i + 1]]`."""
-
-    bounds: Array
-    chunks: Array
-    frequencies: Array
-
-    def of(self, place: int) -> Array:
-        """Return the chunks that have a term."""
-        found: Array = self.chunks[self.bounds[place] : self.bounds[place + 1]]
-        return found
-
-    def counts(self) -> Array:
-        """Return how many chunks have each term."""
-        return np.diff(self.bounds)
-
-    def terms(self) -> Array:
-        """Return of each posting the place of its term."""
-        return np.repeat(np.arange(len(self.bounds) - 1), self.counts())
-
-    def only(self, chosen: Array | None) -> "Postings":
-        """Return the postings of the chosen chunks; None chooses all."""
-        if chosen is None:
-            return self
-        kept = chosen[self.chunks]
-        bounds = np.concatenate([[0], np.cumsum(kept)])[self.bounds]
-        return Postings(bounds, self.chunks[kept], self.frequencies[kept])
-
-    def at(self, places: Sequence[int]) -> "Postings":
-        """Return the postings of some of the terms."""
-        pieces = [slice(self.bounds[place], self.bounds[place + 1]) for place in places]
-        sizes = [piece.stop - piece.start for piece in pieces]
-        return Postings(
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp),
-            np.concatenate([self.chunks[:0], *(self.chunks[piece] for piece in pieces)]),
-            np.concatenate([self.frequencies[:0], *(self.frequencies[piece] for piece in pieces)]),
-        )
-
-
-def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> Postings:
+def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> list[Found]:
     """Return the postings of distinct terms in their order; raises StoreDamagedError."""
-    return _collected(corpus, terms, _found(connection, corpus.parts, terms))
+    known = {term: corpus.memo.get(term) for term in terms}
+    pieces: dict[int, list[Found]] = {term: [found] for term, (_, found) in known.items()}
+    for covered in sorted({covered for covered, _ in known.values()}):
+        new = corpus.parts[covered:]
+        asked = [term for term, (parts, _) in known.items() if parts == covered]
+        for place, term, chunks, frequencies in _found(connection, new, asked):
+            pieces[term].append((chunks + np.int32(new[place].base), frequencies.astype(np.float32)))
+    found = []
+    for term in terms:
+        chunks, frequencies = pieces[term][0]
+        if len(pieces[term]) > 1:
+            chunks = np.concatenate([chunks for chunks, _ in pieces[term]])
+            frequencies = np.concatenate([frequencies for _, frequencies in pieces[term]])
+        if len(chunks) and int(chunks[-1]) >= len(corpus.lengths):
+            raise damaged("a posting names a chunk that is not there")
+        if known[term][0] < len(corpus.parts):
+            corpus.memo.put(term, len(corpus.parts), (chunks, frequencies))
+        found.append((chunks, frequencies))
+    return found
 
 
 def count_in_largest(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> dict[int, int]:
@@ -212,21 +242,3 @@ def _found(
             if position < len(known) and known[position] == term:
                 piece = slice(int(ends[position - 1]) if position else 0, int(ends[position]))
                 yield place, int(term), chunks[piece], frequencies[piece]
-
-
-def _collected(
-    corpus: Corpus, terms: Sequence[int], found: Iterator[tuple[int, int, Array, Array]]
-) -> Postings:
-    pieces: Mapping[int, list[tuple[Array, Array]]] = {term: [] for term in terms}
-    for place, term, chunks, frequencies in found:
-        pieces[term].append((chunks + np.int32(corpus.parts[place].base), frequencies))
-    sizes = [sum(len(chunks) for chunks, _ in pieces[term]) for term in terms]
-    every = [piece for term in terms for piece in pieces[term]]
-    chunks = np.concatenate([np.empty(0, np.int32), *(chunks for chunks, _ in every)])
-    if len(chunks) and int(chunks.max()) >= len(corpus.lengths):
-        raise damaged("a posting names a chunk that is not there")
-    return Postings(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp),
-        chunks,
-        np.concatenate([np.empty(0, "u1"), *(frequencies for _, frequencies in every)]),
-    )

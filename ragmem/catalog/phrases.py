@@ -82,14 +82,13 @@ class _Having:
     def __init__(self, connection: Connection, corpus: Corpus, phrases: Sequence[Words]) -> None:
         self._corpus = corpus
         terms = {term_of(word): None for words in phrases for word in words}
-        self._places = {term: place for place, term in enumerate(terms)}
-        self._postings = postings(connection, corpus, list(terms))
+        self._postings = dict(zip(terms, postings(connection, corpus, list(terms)), strict=True))
 
     def memories(self, words: Words) -> Array:
         chunks = np.ones(len(self._corpus.lengths), dtype=bool)
         for term in {term_of(word) for word in words}:
             having = np.zeros_like(chunks)
-            having[self._postings.of(self._places[term])] = True
+            having[self._postings[term][0]] = True
             chunks &= having
         found = np.zeros(len(self._corpus.numbers), dtype=bool)
         found[self._corpus.memory_of[chunks]] = True
@@ -121,4 +120,4 @@ def allowed_chunks(
         corpus = corpus_of(database, connection)
         places = places_of(connection, corpus, chunk_ids)
         wanted = Wanted.among(connection, corpus, phrases, excluded)
-        return {chunk for chunk, place in places.items() if wanted.allows(int(corpus.memory_of[place]))}
+        return {chunk for chunk, (place, _) in places.items() if wanted.allows(int(corpus.memory_of[place]))}

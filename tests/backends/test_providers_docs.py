@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragmem.backends import SHIPPED, open_models
-from ragmem.backends.composed import completion_options, embedding_options
+from ragmem.backends.composed import completion_options, embedding_options, reranking_options
 from ragmem.config import LanguageModelSettings, ModelSettings
+from ragmem.config.models import RerankerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
@@ -33,6 +34,8 @@ def test_each_snippet_lacks_nothing_but_a_key(tables):
 def options_of(name, table):
     if name == "models":
         return embedding_options(ModelSettings(**table))
+    if name == "reranker":
+        return reranking_options(RerankerSettings(**table))
     return completion_options(LanguageModelSettings(**table))
 
 

@@ -209,10 +209,8 @@ class Ragmem:
         return Policy(
             decay=self.settings.decay,
             candidates=query.candidates,
-            rrf_k=query.rrf_k,
             lexical_weight=query.lexical_weight,
             vector_weight=query.vector_weight,
-            full_similarity=query.full_similarity,
             min_similarity=query.min_similarity,
             min_coverage=query.min_coverage,
             earned_recency=query.earned_recency,

@@ -76,7 +76,7 @@ def test_an_empty_home_gives_the_eight_sources_and_the_published_decay(home: Pat
     assert found.warnings == ()
 
 
-def test_the_shipped_decay_json_has_the_published_form() -> None:
+def test_the_shipped_decay_json_has_the_published_numbers_and_their_bound() -> None:
     assert json.loads(shipped("decay.json").read_text()) == {
         "weights": {"semantic": 0.7, "recency": 0.3},
         "half_lives_days": {
@@ -87,6 +87,9 @@ def test_the_shipped_decay_json_has_the_published_form() -> None:
             "general": 60,
         },
         "min_score_threshold": 0.1,
+        "bound": 0.15,
+        "fresh_share": 0.6,
+        "fresh_days": 1,
     }
 
 
@@ -129,10 +132,10 @@ def test_a_relative_ragmem_home_without_a_folder_to_start_from_is_refused(home: 
 def test_a_variable_wins_over_the_file_and_the_file_over_the_default(home: Path) -> None:
     configure(home, config_toml="# mine\n[query]\nlimit = 5\ncandidates = 50\n")
     found = read(home, RAGMEM_QUERY_LIMIT="3")
-    assert (found.query.limit, found.query.candidates, found.query.rrf_k) == (3, 50, 60)
+    assert (found.query.limit, found.query.candidates, found.query.min_similarity) == (3, 50, 0.2)
     assert origin_of(found, "query.limit") == "RAGMEM_QUERY_LIMIT"
     assert origin_of(found, "query.candidates") == "config.toml:4"
-    assert origin_of(found, "query.rrf_k") == "default"
+    assert origin_of(found, "query.min_similarity") == "default"
 
 
 def test_an_empty_variable_counts_as_unset(home: Path) -> None:

@@ -14,11 +14,15 @@ from ragmem.errors import ConfigError
 
 _WEIGHT = Rule("a number of at least 0", low=0)
 _HALF_LIFE = Rule("a number of days above 0", low=0)
+_SHARE = Rule("a number between 0 and 1", low=0, high=1)
 _KEYS: dict[Key, Rule] = {
     ("weights", "semantic"): _WEIGHT,
     ("weights", "recency"): _WEIGHT,
     **{("half_lives_days", kind.value): _HALF_LIFE for kind in Kind},
-    ("min_score_threshold",): Rule("a number between 0 and 1", low=0, high=1),
+    ("min_score_threshold",): _SHARE,
+    ("bound",): _SHARE,
+    ("fresh_share",): _SHARE,
+    ("fresh_days",): _HALF_LIFE,
 }
 
 
@@ -40,6 +44,9 @@ def read_decay(documents: Sequence[Document], variables: Variables) -> tuple[Dec
             recency_weight=named["weights", "recency"],
             half_lives_days={kind: named["half_lives_days", kind.value] for kind in Kind},
             min_score=named["min_score_threshold",],
+            bound=named["bound",],
+            fresh_share=named["fresh_share",],
+            fresh_days=named["fresh_days",],
         )
     except KeyError as error:
         raise _refusal(documents, error.args[0], f"{'.'.join(error.args[0])} is missing") from error

@@ -70,10 +70,8 @@ class QuerySettings:
 
     limit: int = key(8, "matches shown unless asked otherwise", low=1, high=10_000)
     candidates: int = key(100, "hits taken from each list before fusion", low=1, high=100_000)
-    rrf_k: int = key(60, "damping of reciprocal rank fusion", low=0)
-    lexical_weight: float = key(1.0, "weight of the full text list in the fusion", low=0)
-    vector_weight: float = key(1.0, "weight of the vector list in the fusion", low=0)
-    full_similarity: float = key(0.7, "cosine at which two texts say the same; per model", low=0.01, high=1)
+    lexical_weight: float = key(0.7, "weight of what the words say", low=0)
+    vector_weight: float = key(1.0, "weight of what the vectors say", low=0)
     min_similarity: float = key(0.2, "cosine from which a vector hit is evidence", low=-1, high=1)
     min_coverage: float = key(0.25, "share of the question from which a text hit is evidence", low=0, high=1)
     earned_recency: bool = key(True, "being new counts as far as a match is relevant; false: as published")

@@ -24,16 +24,24 @@ DEFAULT_HALF_LIVES: Mapping[Kind, float] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class DecayPolicy:
-    """The numbers of decay.json; the defaults are the published ones.
+    """The numbers of decay.json; weights, half-lives and floor are the published ones.
+
+    `bound` is the most of its score that an old match may lose to a new one. Of the recency, `fresh_share`
+    halves every `fresh_days`, the rest by the kind's half-life: what was done yesterday is asked for far more
+    often than what was done last week, and both more than last year's. docs/benchmarks.md ("decay") shows
+    what the three gain and cost.
 
     Raises ValueError, naming the key, for a weight that is negative or not finite, weights that sum to zero,
-    a half-life that is not positive, a kind without half-life, or a floor outside [0, 1].
+    a half-life that is not positive, a kind without half-life, or a floor or share outside [0, 1].
     """
 
     semantic_weight: float = 0.7
     recency_weight: float = 0.3
     half_lives_days: Mapping[Kind, float] = field(default_factory=lambda: DEFAULT_HALF_LIVES)
     min_score: float = 0.1
+    bound: float = 0.15
+    fresh_share: float = 0.6
+    fresh_days: float = 1.0
 
     def __post_init__(self) -> None:
         for key, weight in (("semantic", self.semantic_weight), ("recency", self.recency_weight)):
@@ -47,8 +55,15 @@ class DecayPolicy:
             days = self.half_lives_days[kind]
             if not (math.isfinite(days) and days > 0):
                 raise ValueError(f"half_lives_days.{kind} must be a number above 0, not {days}")
-        if not 0 <= self.min_score <= 1:
-            raise ValueError(f"min_score_threshold must lie between 0 and 1, not {self.min_score}")
+        if not (math.isfinite(self.fresh_days) and self.fresh_days > 0):
+            raise ValueError(f"fresh_days must be a number above 0, not {self.fresh_days}")
+        for key, share in (
+            ("min_score_threshold", self.min_score),
+            ("bound", self.bound),
+            ("fresh_share", self.fresh_share),
+        ):
+            if not 0 <= share <= 1:
+                raise ValueError(f"{key} must lie between 0 and 1, not {share}")
 
     def half_life(self, kind: Kind) -> float:
         """Return the half-life of a kind in days."""
@@ -59,13 +74,29 @@ DEFAULT = DecayPolicy()
 
 
 def age_days(event_time: datetime, now: datetime) -> float:
-    """Return the days from the event to now; an event in the future has age 0. Both need a time zone."""
-    return max(0.0, (now - event_time).total_seconds() / SECONDS_PER_DAY)
+    """Return the days between an event and now; one that lies ahead is as far away as one that is past.
+
+    A question asked as of an earlier moment is so not answered by what came long after. Both need a time
+    zone.
+    """
+    return abs((now - event_time).total_seconds()) / SECONDS_PER_DAY
 
 
-def recency(age_days: float, half_life_days: float) -> float:
-    """Return exp(-ln 2 * age / half-life): 1 for a new or future event, 0.5 at the half-life."""
-    return math.exp(-math.log(2) * max(0.0, age_days) / half_life_days)
+def recency(age_days: float, half_life_days: float, policy: DecayPolicy = DEFAULT) -> float:
+    """Return how near an event is, 1 for now.
+
+    (1 - fresh_share) * 2 ** -(age / half-life) + fresh_share * 2 ** -(age / fresh_days): forgetting follows a
+    power law, which a sum of exponentials with different half-lives comes close to (Anderson and Schooler,
+    "Reflections of the environment in memory", 1991).
+    """
+    slow = math.exp2(-age_days / half_life_days)
+    fast = math.exp2(-age_days / policy.fresh_days)
+    return (1 - policy.fresh_share) * slow + policy.fresh_share * fast
+
+
+def published_recency(age_days: float, half_life_days: float) -> float:
+    """Return exp(-ln 2 * age / half-life), as published: 1 for a new event, 0.5 at the half-life."""
+    return math.exp2(-age_days / half_life_days)
 
 
 def final_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
@@ -73,10 +104,10 @@ def final_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) 
     return policy.semantic_weight * semantic + policy.recency_weight * recency
 
 
-def earned_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return the final score where being new counts only as far as a match is relevant.
+def bounded_score(relevance: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
+    """Return relevance * (1 - bound * (1 - recency)).
 
-    It is `final_score` with recency times semantic in the place of recency: a fresh memory of no relevance
-    gains nothing, and a perfect match of any age keeps the whole semantic weight (docs/adr/002-decay.md).
+    A match of any age keeps 1 - bound of its relevance, so an old one that is better by more than this stays
+    ahead of a new one, and being new alone gains nothing (docs/adr/002-decay.md).
     """
-    return final_score(semantic, semantic * recency, policy)
+    return relevance * (1 - policy.bound * (1 - recency))

@@ -1,4 +1,4 @@
-"""Answer a question: full text and vectors fused, decayed, collapsed, cut at a floor."""
+"""Answer a question: candidates of several lists weighed, decayed, collapsed, cut at a floor."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,21 +7,28 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.fulltext import search as search_text
 from ragmem.catalog.rows import Outline, chunk_from
-from ragmem.catalog.terms import LexicalHits
-from ragmem.domain.decay import DecayPolicy, earned_score, final_score, recency
+from ragmem.domain import question as reading
+from ragmem.domain.decay import (
+    DecayPolicy,
+    age_days,
+    bounded_score,
+    final_score,
+    published_recency,
+    recency,
+)
 from ragmem.domain.keywords import keywords
-from ragmem.domain.model import Hit, Kind, Match, State
-from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
+from ragmem.domain.model import Kind, Match, State
+from ragmem.domain.ranking import RRF_K, collapse
+from ragmem.domain.scoring import Evidence, code_share, lexical, relevance, semantic
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Mode, Store
+from ragmem.services.candidates import Gathering
 from ragmem.services.respite import Respite
 
 MAX_QUERY = 20_000
 """Characters of a question; a longer text is a document and not a question."""
 
-_DAY = 86_400.0
 _COLLAPSE_DEPTH = 3
 
 
@@ -53,10 +60,8 @@ class Policy:
 
     decay: DecayPolicy
     candidates: int = 100
-    rrf_k: int = 60
-    lexical_weight: float = 1.0
+    lexical_weight: float = 0.7
     vector_weight: float = 1.0
-    full_similarity: float = 0.7
     min_similarity: float = 0.2
     min_coverage: float = 0.25
     earned_recency: bool = True
@@ -105,17 +110,20 @@ def ask(
         except BackendError as error:
             notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error.told}")
     depth = policy.candidates * (10 if question.filtered else 1)
-    lexical = search_text(catalog.database, text, limit=depth, projects=question.projects)
-    vectors: list[Hit] = []
+    asked = reading.parse(text, now=now)
+    gathering: Gathering | None = None
     rung = "text"
     if not notes:
         try:
             with _asking(respite):
-                vectors = open_store().search(text, limit=depth, projects=question.projects)
+                gathering = Gathering(catalog, open_store(), asked, projects=question.projects, depth=depth)
             rung = "text and vectors"
         except BackendError as error:
             notes.append(f"searched by full text only: {error.told}")
-    matches = _rank(catalog, question, lexical, vectors, policy=policy, now=now)
+    if gathering is None:
+        gathering = Gathering(catalog, None, asked, projects=question.projects, depth=depth)
+    weighed = _weigh(gathering, policy)
+    matches = _finish(catalog, question, weighed, policy=policy, now=now)
     return Answer(question, matches, rung, tuple(notes))
 
 
@@ -132,85 +140,102 @@ def _asking(respite: Respite) -> Iterator[None]:
         raise
 
 
-def _rank(
-    catalog: Catalog,
-    question: Question,
-    lexical: LexicalHits,
-    vectors: Sequence[Hit],
-    *,
-    policy: Policy,
-    now: datetime,
-) -> tuple[Match, ...]:
-    lists = {"text": lexical.hits, "vectors": vectors}
-    # A list that could not be had (no embedder, no telling word) must not halve every score.
-    weights = {
-        name: weight
-        for name, weight in (("text", policy.lexical_weight), ("vectors", policy.vector_weight))
-        if lists[name]
-    }
-    total = sum(weights.values())
-    if not total:
-        return ()
-    bm25 = {hit.chunk_id: hit for hit in lexical.hits}
-    cosine = {hit.chunk_id: hit for hit in vectors}
-    candidates: list[tuple[str, dict[str, float]]] = []
-    for item in reciprocal_rank_fusion(lists, weights=weights, k=policy.rrf_k):
-        terms: dict[str, float] = {}
-        evidence = 0.0
-        if hit := bm25.get(item.chunk_id):
-            coverage = lexical.coverage.get(item.chunk_id, 0.0)
-            terms |= {"text_rank": hit.rank, "bm25": hit.score, "coverage": coverage}
-            evidence += weights.get("text", 0.0) * coverage
-        if hit := cosine.get(item.chunk_id):
-            terms |= {"vector_rank": hit.rank, "cosine": hit.score}
-            similarity = min(1.0, max(0.0, hit.score / policy.full_similarity))
-            evidence += weights.get("vectors", 0.0) * similarity
-        # Rank 1 of a hopeless list is still hopeless, so ranks alone cannot say how good a match is.
-        if (
-            terms.get("cosine", 0.0) < policy.min_similarity
-            and terms.get("coverage", 0.0) < policy.min_coverage
-        ):
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A memory that may answer: its best chunk, how well it answers (0..1), and the terms of that.
+
+    `as_code` returns the relevance for a chunk that is so much of a program.
+    """
+
+    memory_id: str
+    chunk_id: str
+    relevance: float
+    terms: Mapping[str, float]
+    as_code: Callable[[float], float] | None = None
+
+
+def _weigh(gathering: Gathering, policy: Policy) -> list[_Weighed]:
+    """Return the candidates of which anything speaks for them."""
+    # A way that was gone by nothing (no embedder, no telling word) must not halve every score.
+    words = policy.lexical_weight if gathering.by_words else 0.0
+    vectors = policy.vector_weight if gathering.by_vectors else 0.0
+    if not words + vectors:
+        return []
+    found = []
+    for candidate in gathering.candidates():
+        evidence = candidate.evidence
+        # The best of a hopeless list is still hopeless.
+        if evidence.cosine < policy.min_similarity and evidence.coverage < policy.min_coverage:
             continue
-        terms["fused"] = item.score * (policy.rrf_k + 1) / total
-        terms["evidence"] = evidence / total
-        terms["semantic"] = terms["fused"] * terms["evidence"]
-        candidates.append((item.chunk_id, terms))
-    return _finish(catalog, question, candidates, policy=policy, now=now)
+        terms: dict[str, float] = {f"{name}_rank": float(rank) for name, rank in candidate.ranks.items()}
+        terms |= {
+            "bm25": evidence.text,
+            "coverage": evidence.coverage,
+            "whole_bm25": evidence.whole_text,
+            "whole_coverage": evidence.whole_coverage,
+            "lexical": lexical(evidence),
+        }
+        if vectors:
+            terms |= {
+                "cosine": evidence.cosine,
+                "second_cosine": evidence.second,
+                "opening_cosine": evidence.opening,
+                "semantic": semantic(evidence),
+            }
+        terms |= candidate.further
+
+        def as_code(code: float, evidence: Evidence = evidence) -> float:
+            return relevance(replace(evidence, code=code), lexical_weight=words, vector_weight=vectors)
+
+        found.append(_Weighed(candidate.memory_id, candidate.chunk_id, as_code(0.0), terms, as_code))
+    return found
 
 
 def _finish(
     catalog: Catalog,
     question: Question,
-    candidates: Sequence[tuple[str, dict[str, float]]],
+    weighed: Sequence[_Weighed],
     *,
     policy: Policy,
     now: datetime,
 ) -> tuple[Match, ...]:
-    """Join with the catalog, keep each memory's best chunk, decay, drop what is below the floor, collapse."""
-    rows = catalog.memories.chunks_by_id(chunk for chunk, _ in candidates)
-    outlines = catalog.memories.outlines({memory for memory, _ in rows.values()})
-    combine = earned_score if policy.earned_recency else final_score
-    best: dict[str, tuple[float, str, dict[str, float]]] = {}
-    for chunk_id, terms in candidates:
-        if chunk_id not in rows:
-            continue
-        outline = outlines.get(rows[chunk_id][0])
-        if outline is None or not _wanted(outline, question):
-            continue
-        age = max(0.0, (now - outline.event_time).total_seconds() / _DAY)
-        fresh = recency(age, policy.decay.half_lives_days[outline.kind])
-        score = combine(terms["semantic"], fresh, policy.decay)
-        terms |= {"age_days": age, "recency": fresh, "score": score}
-        if score >= policy.decay.min_score and (outline.id not in best or score > best[outline.id][0]):
-            best[outline.id] = (score, chunk_id, terms)
+    """Join with the catalog, decay, drop what is below the floor, collapse."""
+    outlines = {
+        key: outline
+        for key, outline in catalog.memories.outlines({item.memory_id for item in weighed}).items()
+        if _wanted(outline, question)
+    }
+
+    def scored(relevance: float, outline: Outline) -> tuple[float, dict[str, float]]:
+        age = age_days(outline.event_time, now)
+        half_life = policy.decay.half_life(outline.kind)
+        if policy.earned_recency:
+            fresh = recency(age, half_life, policy.decay)
+            score = bounded_score(relevance, fresh, policy.decay)
+        else:
+            fresh = published_recency(age, half_life)
+            score = final_score(relevance, fresh, policy.decay)
+        return score, {"relevance": relevance, "age_days": age, "recency": fresh, "score": score}
+
+    ranked = sorted(
+        (item for item in weighed if item.memory_id in outlines),
+        key=lambda item: (-scored(item.relevance, outlines[item.memory_id])[0], item.memory_id),
+    )
     # Texts are read, and compared with each other, only of those that could reach the answer.
-    leading = sorted(best, key=lambda key: (-best[key][0], key))[: question.limit * _COLLAPSE_DEPTH]
-    memories = catalog.memories.get(leading)
+    leading = ranked[: question.limit * _COLLAPSE_DEPTH]
+    memories = catalog.memories.get(item.memory_id for item in leading)
+    rows = catalog.memories.chunks_by_id(item.chunk_id for item in leading)
     matches = []
-    for key in leading:
-        score, chunk_id, terms = best[key]
-        if key in memories:
-            matches.append(Match(memories[key], chunk_from(memories[key], rows[chunk_id][1]), score, terms))
+    for item in leading:
+        if item.memory_id not in memories or item.chunk_id not in rows:
+            continue
+        memory = memories[item.memory_id]
+        chunk = chunk_from(memory, rows[item.chunk_id][1])
+        share = code_share(chunk.text)
+        final = item.as_code(share) if item.as_code else item.relevance
+        score, terms = scored(final, outlines[item.memory_id])
+        if score >= policy.decay.min_score:
+            matches.append(Match(memory, chunk, score, {**item.terms, "code": share, **terms}))
     return tuple(
         replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
         for group in collapse(matches)[: question.limit]
@@ -237,7 +262,7 @@ def _ask_engine(
     projects = question.projects
     if projects is None:
         projects = tuple(catalog.overview.counts()["project"])
-    candidates: list[tuple[str, dict[str, float]]] = []
+    ranks: dict[str, int] = {}
     graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
     for project in projects:
         data = store.native_query(
@@ -250,9 +275,13 @@ def _ask_engine(
         graph["entities"] += data.get("entities", [])
         graph["relationships"] += data.get("relationships", [])
         for rank, chunk in enumerate(data.get("chunks", []), start=1):
-            # The engine tells no score, so the rank stands for it, on the scale of one fused list.
-            semantic = (policy.rrf_k + 1) / (policy.rrf_k + rank)
-            candidates.append((chunk["chunk_id"], {"engine_rank": float(rank), "semantic": semantic}))
-    candidates.sort(key=lambda item: (item[1]["engine_rank"], item[0]))
-    matches = _finish(catalog, question, candidates, policy=policy, now=now)
+            ranks[chunk["chunk_id"]] = min(rank, ranks.get(chunk["chunk_id"], rank))
+    owners = catalog.memories.chunks_by_id(ranks)
+    weighed: dict[str, _Weighed] = {}
+    for chunk_id, rank in sorted(ranks.items(), key=lambda item: (item[1], item[0])):
+        if chunk_id in owners and (key := owners[chunk_id][0]) not in weighed:
+            # The engine tells no score, so the rank stands for it, as in a fusion of ranks.
+            score = (RRF_K + 1) / (RRF_K + rank)
+            weighed[key] = _Weighed(key, chunk_id, score, {"engine_rank": float(rank), "relevance": score})
+    matches = _finish(catalog, question, list(weighed.values()), policy=policy, now=now)
     return Answer(question, matches, f"LightRAG {question.mode}", (), graph)

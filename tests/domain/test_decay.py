@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.decay import DEFAULT, DEFAULT_HALF_LIVES, DecayPolicy, age_days, final_score, recency
+from ragmem.domain.decay import (
+    DEFAULT,
+    DEFAULT_HALF_LIVES,
+    DecayPolicy,
+    age_days,
+    bounded_score,
+    final_score,
+    published_recency,
+    recency,
+)
 from ragmem.domain.model import Kind
 
 DAYS = st.floats(min_value=0, max_value=1e5)
@@ -19,6 +28,11 @@ def test_the_defaults_are_those_of_the_shipped_file():
     assert shipped["weights"] == {"semantic": DEFAULT.semantic_weight, "recency": DEFAULT.recency_weight}
     assert shipped["half_lives_days"] == {str(kind): days for kind, days in DEFAULT.half_lives_days.items()}
     assert shipped["min_score_threshold"] == DEFAULT.min_score
+    assert [shipped[key] for key in ("bound", "fresh_share", "fresh_days")] == [
+        DEFAULT.bound,
+        DEFAULT.fresh_share,
+        DEFAULT.fresh_days,
+    ]
 
 
 @given(DAYS, DAYS, HALF_LIVES)
@@ -28,8 +42,23 @@ def test_recency_never_rises_with_age(one, other, half_life):
 
 
 @given(HALF_LIVES)
-def test_recency_is_a_half_at_the_half_life(half_life):
-    assert math.isclose(recency(half_life, half_life), 0.5)
+def test_published_recency_is_a_half_at_the_half_life(half_life):
+    assert math.isclose(published_recency(half_life, half_life), 0.5)
+    assert math.isclose(recency(half_life, half_life, DecayPolicy(fresh_share=0)), 0.5)
+
+
+def test_the_first_day_takes_more_of_the_recency_than_the_first_half_life():
+    assert recency(0, 60) == 1
+    assert math.isclose(recency(1, 1e9), 0.7)
+    assert recency(60, 60) == pytest.approx(0.2)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_age_takes_no_more_of_a_score_than_the_bound(relevance, recent, bound):
+    policy = DecayPolicy(bound=bound)
+    score = bounded_score(relevance, recent, policy)
+    assert relevance * (1 - bound) - 1e-12 <= score <= relevance + 1e-12
+    assert math.isclose(bounded_score(relevance, 1, policy), relevance)
 
 
 @given(DAYS, HALF_LIVES)
@@ -37,10 +66,9 @@ def test_recency_lies_between_nought_and_one(age, half_life):
     assert 0 <= recency(age, half_life) <= 1
 
 
-def test_an_event_in_the_future_counts_as_new():
-    assert recency(-5, 30) == recency(0, 30) == 1
+def test_an_event_after_the_moment_asked_of_is_as_far_away_as_one_before():
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    assert age_days(now + timedelta(days=3), now) == 0
+    assert age_days(now + timedelta(days=3), now) == 3
     assert age_days(now - timedelta(hours=36), now) == 1.5
 
 
@@ -61,6 +89,9 @@ def test_the_score_is_the_weighted_sum(semantic, recent):
         ({"half_lives_days": {Kind.ERROR: 1}}, "half_lives_days.preference"),
         ({"min_score": 1.5}, "min_score_threshold"),
         ({"min_score": math.nan}, "min_score_threshold"),
+        ({"bound": -0.1}, "bound"),
+        ({"fresh_share": 1.1}, "fresh_share"),
+        ({"fresh_days": 0}, "fresh_days"),
     ],
 )
 def test_a_policy_that_makes_no_sense_names_its_key(change, key):

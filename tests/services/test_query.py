@@ -70,16 +70,16 @@ def test_the_age_that_counts_is_that_of_the_event(memory):
     (match,) = memory.query("cache broke", at=NOW).matches
     assert match.terms["age_days"] == pytest.approx(60)
     half_life = memory.settings.decay.half_lives_days[match.memory.kind]
-    assert match.terms["recency"] == pytest.approx(0.5 ** (60 / half_life))
-    semantic, recency = match.terms["semantic"], match.terms["recency"]
-    assert match.score == pytest.approx(0.7 * semantic + 0.3 * semantic * recency)
+    assert match.terms["recency"] == pytest.approx(0.4 * 0.5 ** (60 / half_life))
+    lost = 0.15 * (1 - match.terms["recency"])
+    assert match.score == pytest.approx(match.terms["relevance"] * (1 - lost))
 
 
 def test_the_published_formula_is_one_setting_away(open_memory: Callable[..., Ragmem]):
     memory = open_memory(RAGMEM_QUERY_EARNED_RECENCY="false")
     memory.ingest([draft("x", "The cache broke because of a config error, fix applied.", days=60)])
     (match,) = memory.query("cache broke", at=NOW).matches
-    assert match.score == pytest.approx(0.7 * match.terms["semantic"] + 0.3 * match.terms["recency"])
+    assert match.score == pytest.approx(0.7 * match.terms["relevance"] + 0.3 * match.terms["recency"])
 
 
 def test_being_new_does_not_beat_being_right(memory):

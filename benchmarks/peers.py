@@ -1,0 +1,123 @@
+"""Measure the tools that a user would pick instead beside ragmem: the same notes, questions and vectors.
+
+Each tool is installed from the package index, in a pinned version, into an environment of its own below
+--peers; after that nothing of it may reach the network. One that cannot be run keeps its row, and a note says
+why.
+"""
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import common
+from peers_corpus import Corpus, read_notes, read_set
+from peers_environments import prepare
+from peers_measure import Extent, Standing, measure, vectors
+from peers_process import Failed
+from peers_report import notes, table
+from peers_tools import OURS, PEERS, Peer, Place, interpreter_of_this_run, ours_with
+
+SMALL = Extent(cold=3, more=3, ingest_timeout=600, timeout=120)
+FULL = Extent(cold=10, more=10, ingest_timeout=3600, timeout=120)
+
+
+def main() -> None:
+    parser = common.arguments(__doc__.splitlines()[0], data="../shared/corpus")
+    parser.add_argument(
+        "--sets",
+        type=Path,
+        default=common.REPOSITORY / "../shared/eval",
+        metavar="DIR",
+        help="the questions about the notes, and the sets of --also",
+    )
+    parser.add_argument(
+        "--also", default="", metavar="NAMES", help="retrieval sets, each a corpus of its own"
+    )
+    parser.add_argument("--only", default="", metavar="NAMES", help="these tools beside ragmem; else all")
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=Path(tempfile.gettempdir(), "ragmem-peers-memory"),
+        metavar="DIR",
+        help="the tools' environments, 2 GB; made where they are missing, kept for the next run",
+    )
+    parser.add_argument(
+        "--engine", default="auto", help="of the bundled model, for the vectors that are given"
+    )
+    options = parser.parse_args()
+    # So that an ended run ends its tools and removes their folders.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for folder in (options.data, options.sets):
+        if not folder.is_dir():
+            raise SystemExit(f"there is no folder {folder}")
+    about = common.machine()
+    ours = ours_with(about["versions"])
+    wanted = options.only.split(",") if options.only else [peer.name for peer in PEERS]
+    peers = [ours, *(peer for peer in PEERS if peer.name in wanted)]
+    extent = SMALL if options.quick else FULL
+    document: dict[str, Any] = {"benchmark": "peers", "machine": about, "corpora": []}
+    with common.temporary_folder("peers") as place, vectors(options.engine) as embeddings:
+        pythons = interpreters(peers, options.peers.resolve())
+        for corpus in corpora(options, place):
+            common.tell(f"{corpus.name}: {corpus.files:,} files, {len(corpus.questions)} questions")
+            standings = [
+                Standing(
+                    peer,
+                    pythons[peer.name][0],
+                    Place(place / "work" / corpus.name / peer.name, embeddings),
+                    failed=pythons[peer.name][1],
+                )
+                for peer in peers
+            ]
+            measure(standings, corpus, extent)
+            document["corpora"].append(described(corpus, standings))
+    headers, rows = table(document["corpora"])
+    common.report("peers", document, headers, rows, options=options, notes=notes(document["corpora"], extent))
+
+
+def interpreters(peers: Sequence[Peer], folder: Path) -> dict[str, tuple[Path, str]]:
+    """Return each tool's interpreter, or why it has none."""
+    found = {OURS.name: (interpreter_of_this_run(), "")}
+    for peer in peers:
+        if peer.name == OURS.name:
+            continue
+        try:
+            python = prepare(
+                folder / f"{peer.name}-{peer.version}",
+                peer.requirements,
+                minimum=peer.minimum,
+                loads_extension=peer.loads_extension,
+            )
+            found[peer.name] = (python, "")
+        except Failed as error:
+            common.tell(f"{peer.name}: {error}")
+            found[peer.name] = (Path(), str(error))
+    return found
+
+
+def corpora(options: argparse.Namespace, place: Path) -> list[Corpus]:
+    """Write the notes and the sets that were asked for to folders of `place`."""
+    given = place / "given"
+    notes_of = read_notes(options.data, options.sets / "questions", given / "notes", quick=options.quick)
+    names = [name for name in options.also.split(",") if name]
+    return [notes_of, *(read_set(options.sets / name, given / name) for name in names)]
+
+
+def described(corpus: Corpus, standings: Sequence[Standing]) -> dict[str, Any]:
+    return {
+        "corpus": corpus.name,
+        "files": corpus.files,
+        "characters": corpus.characters,
+        "tools": [
+            {"name": one.peer.name, "version": one.peer.version, "failed": one.failed, **one.figures}
+            for one in standings
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main()

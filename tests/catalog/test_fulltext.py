@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.catalog.fulltext import search
+from ragmem.catalog.fulltext import allowed, search
 from ragmem.catalog.terms import MAX_TERMS, STOP_WORDS, terms_of
 
 TEXTS = {
@@ -102,3 +102,120 @@ def test_of_a_very_long_query_the_rarest_words_count(filled):
 def test_a_word_in_a_title_counts_more_than_one_in_a_text(catalog, make):
     catalog.memories.accept([make("a", "harbour", title="other"), make("b", "other", title="harbour")])
     assert found(catalog, "harbour")[0] == "b"
+
+
+IDENTIFIERS = {
+    "path": "See src/auth/session_store.py for it.",
+    "flag": "Start it with --no-llm at night.",
+    "code": "It fails with ERR_CONN_42 again.",
+    "camel": "Then getUserName is called.",
+    "snake": "Then get_user_name is called.",
+    "words": "The user name is asked for.",
+    "other": "Nothing of that sort.",
+}
+
+
+@pytest.fixture
+def named(catalog, make):
+    catalog.memories.accept([make(f"/n/{uri}", text, title="-") for uri, text in IDENTIFIERS.items()])
+    return catalog
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("src/auth/session_store.py", {"path"}),
+        ("session_store.py", {"path"}),
+        ("sessionStore", {"path"}),
+        ("the auth session store", {"path"}),
+        ("--no-llm", {"flag"}),
+        ("no_llm", {"flag"}),
+        ("ERR_CONN_42", {"code"}),
+        ("err conn", {"code"}),
+        ("getUserName", {"camel", "snake"}),
+        ("get_user_name", {"camel", "snake"}),
+        ("user name", {"camel", "snake", "words"}),
+    ],
+)
+def test_an_identifier_is_found_by_its_parts_and_as_a_whole(named, query, first):
+    best = found(named, query)
+    assert {uri.removeprefix("/n/") for uri in best[: len(first)]} == first
+    assert "/n/other" not in best
+
+
+def test_a_file_is_found_by_its_name(catalog, make):
+    catalog.memories.accept([make("/home/ann/notes/deploy-checklist.md", "text"), make("/b", "text")])
+    assert found(catalog, "deploy checklist") == ["/home/ann/notes/deploy-checklist.md"]
+    assert found(catalog, "home") == []
+
+
+def test_chunks_that_were_asked_for_are_scored_beside_the_hits(filled):
+    [hit] = search(filled.database, "wal", limit=1).hits
+    [other] = search(filled.database, "leak", limit=1).hits
+    result = search(filled.database, "wal", limit=1, also=[other.chunk_id, hit.chunk_id, "unknown"])
+    assert [one.chunk_id for one in result.hits] == [hit.chunk_id]
+    assert result.scores == {hit.chunk_id: hit.score, other.chunk_id: 0.0}
+    assert result.coverage == {hit.chunk_id: pytest.approx(1), other.chunk_id: 0.0}
+    assert set(result.memories) == {hit.memory_id, other.memory_id}
+    assert result.memories[other.memory_id] == (0.0, 0.0)
+    assert list(result.frequencies) == ["wal"]
+    assert 0 < result.frequencies["wal"] < 1
+    assert 0 < hit.score < result.best_possible
+
+
+def test_a_memory_that_has_all_words_somewhere_is_covered_as_one_text(catalog, make):
+    filler = "nothing of it here. " * 5
+    catalog.memories.accept(
+        [make("long", f"quagga. {filler}\n\nokapi. {filler}\n\nzebra. {filler}", title="-"), make("b", "x")]
+    )
+    result = search(catalog.database, "quagga okapi zebra", limit=10)
+    assert len(result.hits) == 3
+    assert max(result.coverage.values()) < 0.5
+    [(score, coverage)] = result.memories.values()
+    assert coverage == pytest.approx(1)
+    assert score > 0
+
+
+def test_a_phrase_must_occur_word_for_word(catalog, make):
+    catalog.memories.accept(
+        [
+            make("together", "call the Connection Pool now"),
+            make("apart", "a pool of every connection"),
+            make("forms", "the connection pools"),
+            make("heading", "# connection pool\n\nother things, pool"),
+        ]
+    )
+    assert set(found(catalog, "connection pool", phrases=["connection pool"])) == {"together", "heading"}
+    assert found(catalog, "pool", phrases=["no such words"]) == []
+    assert set(found(catalog, "pool", phrases=["?!"])) == {"together", "apart", "forms", "heading"}
+
+
+def test_a_memory_with_an_excluded_word_or_phrase_in_any_chunk_is_out(catalog, make):
+    catalog.memories.accept(
+        [
+            make("locks", f"pool. {'filler words of it. ' * 6}\n\nand the locks"),
+            make("phrase", "pool and the dead letter queue"),
+            make("letters", "pool and a letter that is dead"),
+            make("plain", "pool"),
+        ]
+    )
+    assert set(found(catalog, "pool", excluded=["lock"])) == {"phrase", "letters", "plain"}
+    assert set(found(catalog, "pool", excluded=["dead letter", "lock"])) == {"letters", "plain"}
+
+
+def test_chunks_of_another_list_are_held_against_phrases_and_exclusions(filled):
+    chunks = {
+        uri: search(filled.database, word, limit=1).hits[0].chunk_id
+        for uri, word in (("wal", "wal"), ("pool", "pool"), ("accents", "cafe"))
+    }
+    every = [*chunks.values(), "unknown"]
+    assert allowed(filled.database, ["cafe lauft"], [], every) == {chunks["accents"]}
+    assert allowed(filled.database, [], ["leak", "wait"], every) == {chunks["accents"]}
+    assert allowed(filled.database, [], [], every) == set(chunks.values())
+
+
+def test_a_question_of_20_000_characters_asks_for_few_words(filled):
+    text = " ".join(f"word{number}" for number in range(2_500)) + " exhausted pool"
+    result = search(filled.database, text, limit=10)
+    assert len(result.frequencies) <= MAX_TERMS
+    assert max(result.coverage.values(), default=0) < 0.5

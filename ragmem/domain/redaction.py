@@ -214,7 +214,8 @@ def _is_secret(name: str, value: str, *, before: str, quoted: bool) -> bool:
     if len(value) < MIN_VALUE or _stands_in(value) or _TRIAL.search(value) or _REFERENCE.match(value):
         return False
     if name[0] == "p":
-        return _mixed(value) or (quoted and not value.isalpha())
+        # Without quotes a word in letters alone is a name: `password: privateKey`.
+        return (quoted or not value.isalpha()) if _mixed(value) else (quoted and not value.isalpha())
     if name in {"key", "token"} and not _SURE_KEY.search(before):
         # The key of a table or cache may well be a hash or an id.
         ordinary = _HEX.fullmatch(value) or _UUID.fullmatch(value) or before[-1:].isalpha()

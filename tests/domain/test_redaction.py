@@ -126,6 +126,7 @@ STAY = [
     "postgres://user:password@localhost/db",
     "password = os.environ['DB_PASSWORD_2']",
     "password: config.database.password1",
+    "password: privateKey",
     "password = get_password_v2(user)",
     "const token = await fetchToken2(userId123)",
     "secret: /run/secrets/db_password_1",

@@ -132,9 +132,9 @@ def main() -> None:
                 if not says_too_little(asked[0])
             ]
             whole, judged_area = area(going, leaving), area(*full)
-            mute = f"{silent['going']:.2f} of the prompts that go on and {silent['leaving']:.2f} of first prompts"
+            mute = f"{silent['going']:.2f} of those that go on and {silent['leaving']:.2f} of first prompts"
             notes += [
-                f"{name}: area under the curve {whole:.3f} of all prompts, {judged_area:.3f} of those that are judged",
+                f"{name}: area under the curve {whole:.3f} of all, {judged_area:.3f} of judged prompts",
                 f"{name}: not judged, because they say too little, are {mute}",
                 f"{name}: threshold calibrated on {len(first)} first prompts: {calibrated(first):.2f}",
             ]

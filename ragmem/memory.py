@@ -28,6 +28,7 @@ from ragmem.ports import Models, Store
 if TYPE_CHECKING:
     from ragmem.readers.scope import ProjectFinder
     from ragmem.services.active_models import ActiveModels
+    from ragmem.services.assistance import Assistance
     from ragmem.services.calibration import Calibration
     from ragmem.services.context import Context
     from ragmem.services.doctor_repair import Step
@@ -68,6 +69,7 @@ class Ragmem:
         self._resting: Respite | None = None
         self._asking: ComposedModels | None = None
         self._expansions: Expansions | None = None
+        self._reranking_respite: Respite | None = None
         self._ledger: Ledger | None = None
         self._meter = LateMeter(lambda: self.ledger)
         self._prepared: tuple[int, ...] | None = None
@@ -242,7 +244,22 @@ class Ragmem:
             policy=self.policy(),
             now=at or now(),
             respite=self._respite(),
+            assistance=self._assistance(),
         )
+
+    def _assistance(self) -> "Assistance":
+        from ragmem.services.assistance import Assistance, reranking
+        from ragmem.services.respite import Respite
+
+        calibration = None
+        # A model that cannot be had is told of by the search itself.
+        with suppress(BackendError):
+            calibration = self.calibration()
+        with self._opening:
+            self._reranking_respite = self._reranking_respite or Respite()
+        reranker = self.settings.reranker
+        rerank = reranking(lambda: self.models.reranker, reranker, self._reranking_respite)
+        return Assistance(calibration, self.expand, rerank, reranker.candidates)
 
     def context(
         self,
@@ -304,9 +321,9 @@ class Ragmem:
 
     def calibration(self) -> "Calibration | None":
         """Return what questions without an answer find in this store; None where it was not measured."""
-        from ragmem.services.calibration import read
+        from ragmem.services.calibration import known
 
-        return read(self.catalog.database, self.models.embedder.model_id)
+        return known(self.catalog.database, self.models.embedder.model_id)
 
     def calibrate(self) -> None:
         """Measure that where it is due, as `seed` does; a model that fails changes nothing."""

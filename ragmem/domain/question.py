@@ -91,6 +91,18 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 
+_EDITS = re.compile(
+    r"\b(?:chang(?:ed?|es|ing)|edit(?:ed|s|ing)?|modif(?:y|ied|ies|ying)|touch(?:ed|es|ing)?|updat(?:ed?|es|ing)"
+    r"|rewr(?:ote|itten|ite)|refactor(?:ed|ing)?|renam(?:ed?|ing)|creat(?:ed|ing)|wrote|written"
+    r"|work(?:ed|ing)?\s+on|commit(?:s|ted)?)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"(?:what|who|whose|whom|when|where|which|why|how|is|are|was|were|am|did|do|does|can|could|should|would|will"
+    r"|has|have|had|if|tell|show|give|list|explain|find)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -116,6 +128,18 @@ class Asked:
     """It asks how things are now: of memories that contradict each other the newest is the answer."""
     asks_when: bool = False
     """It asks for a point in time: the answer is a date."""
+    about_edits: bool = False
+    """It asks who, what or when changed something: the answer tells of an edit."""
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The phrases that must occur.
+
+        In a sentence quotes stand around a title, which not every part of the answer repeats: there they are
+        words like the others.
+        """
+        text = self.text.strip()
+        return () if text.endswith("?") or _SENTENCE.match(text) else self.phrases
 
 
 def parse(text: str, *, now: datetime) -> Asked:
@@ -144,6 +168,7 @@ def parse(text: str, *, now: datetime) -> Asked:
         wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(asking)),
         wants_newest=_NEWEST.search(asking) is not None,
         asks_when=_WHEN.search(asking) is not None,
+        about_edits=_EDITS.search(asking) is not None,
     )
 
 

@@ -38,6 +38,9 @@ BASE, PER_BACKGROUND, PER_COVERAGE = 0.349, 0.4, 0.06
 """The floor for the bundled model; fitted to five sets of questions, each left out in turn: 5 % of those with
 an answer fall below it."""
 
+BUNDLED = "all-MiniLM-L6-v2"
+"""Beginning of the ids of the model that the default was measured with, whatever its weights' form."""
+
 _DEPTH = 10
 _SENTENCE = re.compile(r"[.!?]\s|\n")
 _LONGEST_QUESTION = 200
@@ -174,6 +177,11 @@ def read(database: Database, model: str) -> Calibration | None:
             return None
         row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY + model,)).fetchone()
     return _from_json(row[0]) if row else None
+
+
+def known(database: Database, model: str) -> Calibration | None:
+    """Return what was measured, else what is usual for the bundled model; None for any other model."""
+    return read(database, model) or (DEFAULT if model.startswith(BUNDLED) else None)
 
 
 def write(database: Database, calibration: Calibration) -> None:

@@ -1,6 +1,5 @@
 """What could answer a question, found in several ways, with what speaks for each memory."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -12,12 +11,6 @@ from ragmem.domain.model import Hit
 from ragmem.domain.question import Asked
 from ragmem.domain.scoring import Evidence
 from ragmem.ports import ComparesChunks, Store
-
-_SENTENCE = re.compile(
-    r"(?:what|who|whose|whom|when|where|which|why|how|is|are|was|were|am|did|do|does|can|could|should|would|will"
-    r"|has|have|had|if|tell|show|give|list|explain|find)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,6 @@ class Gathering:
         self._store = store
         self._asked = asked
         self._projects = projects
-        self._phrases = _required(asked)
         self._ranks: dict[str, dict[str, int]] = {}
         self._scores: dict[str, dict[str, float]] = {}
         self._owners: dict[str, str] = {}
@@ -112,16 +104,16 @@ class Gathering:
             limit=depth,
             projects=self._projects,
             also=also,
-            phrases=self._phrases,
+            phrases=self._asked.required,
             excluded=self._asked.excluded,
         )
 
     def _allowed(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits that have the question's phrases and none of what it excludes."""
-        if not (self._phrases or self._asked.excluded):
+        if not (self._asked.required or self._asked.excluded):
             return hits
         passed = fulltext.allowed(
-            self._catalog.database, self._phrases, self._asked.excluded, [hit.chunk_id for hit in hits]
+            self._catalog.database, self._asked.required, self._asked.excluded, [hit.chunk_id for hit in hits]
         )
         return [hit for hit in hits if hit.chunk_id in passed]
 
@@ -180,13 +172,3 @@ class Gathering:
             if not listed.keys().isdisjoint(chunks)
         }
         return Candidate(memory_id, max(chunks, key=promise), evidence, ranks, further)
-
-
-def _required(asked: Asked) -> tuple[str, ...]:
-    """Return the phrases that must occur.
-
-    In a sentence quotes are put around a title, which not every part of the answer repeats: there they are
-    words like the others.
-    """
-    text = asked.text.strip()
-    return () if text.endswith("?") or _SENTENCE.match(text) else asked.phrases

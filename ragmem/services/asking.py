@@ -1,0 +1,62 @@
+"""What is asked of which memories, how answers are found and ranked, and an answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ragmem.domain.decay import DecayPolicy
+from ragmem.domain.model import Kind, Match
+from ragmem.ports import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, of which memories. Empty filters let everything through; projects None means all."""
+
+    text: str
+    projects: tuple[str, ...] | None = None
+    kinds: tuple[Kind, ...] = ()
+    sources: tuple[str, ...] = ()
+    spec: str = ""
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    limit: int = 8
+    mode: Mode | None = None
+    keywords: tuple[str, ...] = ()
+    """What a mode looks up in the graph; empty: found in the text by rule."""
+    expand: bool = False
+    """Ask with other words as well, which a language model gives."""
+
+    @property
+    def filtered(self) -> bool:
+        """Tell whether some memories of these projects are left out."""
+        return bool(self.kinds or self.sources or self.spec or self.tags or self.since)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How candidates are found and ranked; the defaults are those of config.toml."""
+
+    decay: DecayPolicy
+    candidates: int = 100
+    lexical_weight: float = 0.7
+    vector_weight: float = 1.0
+    min_similarity: float = 0.2
+    min_coverage: float = 0.25
+    earned_recency: bool = True
+    graph_weight: float = 0.15
+    time_weight: float = 0.15
+    expansion_weight: float = 0.3
+    abstain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The matches, best first; `rung` tells how they were found; `notes` what a person should know."""
+
+    question: Question
+    matches: tuple[Match, ...]
+    rung: str
+    notes: tuple[str, ...] = ()
+    graph: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from retrieval_sets import moment, read_lines
 
 FOLDERS = ("memory", "prd", "session_summary", "plan_spec", "claude_md", "skill", "command", "agent")
 
-QUICK_FOLDERS = ("memory", "command")
+QUICK_FOLDERS = ("memory",)
 
 MORE = (
     (
@@ -75,7 +75,7 @@ def _corpus(name: str, folder: Path, questions: Sequence[Question]) -> Corpus:
 
 
 def read_notes(data: Path, questions: Path, to: Path, *, quick: bool) -> Corpus:
-    """Copy the real notes to a folder; with `quick` two sorts of them and the questions that those answer."""
+    """Copy the real notes to a folder; with `quick` one sort of them and the questions that it answers."""
     for folder in QUICK_FOLDERS if quick else FOLDERS:
         (to / folder).mkdir(parents=True)
         for path in (data / folder).glob("*.md"):

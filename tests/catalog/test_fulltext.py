@@ -144,7 +144,9 @@ def test_an_identifier_is_found_by_its_parts_and_as_a_whole(named, query, first)
 
 
 def test_a_file_is_found_by_its_name(catalog, make):
-    catalog.memories.accept([make("/home/ann/notes/deploy-checklist.md", "text"), make("/b", "text")])
+    catalog.memories.accept(
+        [make("/home/ann/notes/deploy-checklist.md", "text", title="-"), make("/b", "text")]
+    )
     assert found(catalog, "deploy checklist") == ["/home/ann/notes/deploy-checklist.md"]
     assert found(catalog, "home") == []
 

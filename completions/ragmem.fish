@@ -70,6 +70,8 @@ complete -c ragmem -n '__ragmem_at query' -l since -x -d 'Only what happened sin
 complete -c ragmem -n '__ragmem_at query' -s a -l all -d 'All projects, not only this one and yours.'
 complete -c ragmem -n '__ragmem_at query' -s m -l mode -x -a 'local global hybrid naive mix' -d 'Let LightRAG retrieve in one of its own modes.'
 complete -c ragmem -n '__ragmem_at query' -s r -l route -x -a 'auto knowledge episode operational recon code' -d 'The sort of answer; auto prefers, a name leaves out.'
+complete -c ragmem -n '__ragmem_at query' -l expand -d 'Ask with other words as well, from the language model.'
+complete -c ragmem -n '__ragmem_at query' -l nearest -d 'Show what is nearest, also where nothing answers.'
 complete -c ragmem -n '__ragmem_at query' -l explain -d 'Show each term of each score.'
 complete -c ragmem -n '__ragmem_at query' -l json -d 'One JSON document on standard output.'
 complete -c ragmem -n '__ragmem_at query' -l jsonl -d 'One JSON object a line.'

@@ -216,6 +216,9 @@ class Ragmem:
             min_similarity=query.min_similarity,
             min_coverage=query.min_coverage,
             earned_recency=query.earned_recency,
+            graph_weight=query.graph_weight,
+            time_weight=query.time_weight,
+            abstain=query.abstain,
         )
 
     def default_projects(self) -> tuple[str, ...] | None:
@@ -236,7 +239,12 @@ class Ragmem:
         from ragmem.services.query import Question, ask
 
         self.require()
-        asked = question or Question(text, projects=self.default_projects(), limit=self.settings.query.limit)
+        asked = question or Question(
+            text,
+            projects=self.default_projects(),
+            limit=self.settings.query.limit,
+            expand=self.settings.query.expand,
+        )
         return ask(
             self.catalog,
             lambda: self.store,

@@ -5,7 +5,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from ragmem.cli.common import (
 )
 from ragmem.domain.model import Kind, Match
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.routes import RoutedAnswer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -101,6 +104,12 @@ def query(
     route: Annotated[
         RouteName, typer.Option("--route", "-r", help="The sort of answer; auto prefers, a name leaves out.")
     ] = RouteName.AUTO,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Ask with other words as well, from the language model.")
+    ] = False,
+    nearest: Annotated[
+        bool, typer.Option("--nearest", help="Show what is nearest, also where nothing answers.")
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
@@ -145,6 +154,8 @@ def query(
             since=parse_moment(since, now=moment) if since else None,
             limit=limit or memory.settings.query.limit,
             mode=mode.value if mode else None,
+            expand=expand or memory.settings.query.expand,
+            nearest=nearest,
         )
         routed = ask_by_route(memory, question, None if route == RouteName.AUTO else route.value, now=moment)
     answer = routed.answer
@@ -160,6 +171,8 @@ def query(
             "projects": list(projects) if projects is not None else None,
             "matches": [match_shape(match, explain=explain) for match in answer.matches],
         }
+        if explain:
+            document["evidence"] = dict(answer.evidence)
         if mode:
             document["graph"] = dict(answer.graph)
         say_json(document)
@@ -179,12 +192,8 @@ def query(
             tell(block.why_empty)
     else:
         if explain and not quiet:
-            tell(routed.told)
-        for fact in routed.shown:
-            say(f"{bold(fact.name)}  {printable(fact.value)}")
-        if routed.shown:
-            say()
-        _say_matches(answer.matches, explain=explain)
+            _tell_how(routed)
+        _say_routed(routed, explain=explain)
         if not answer.matches and not quiet:
             where = "any project" if projects is None else "this project and yours (--all asks every project)"
             tell(f"nothing found in {where}")
@@ -205,6 +214,38 @@ def _question_read() -> str:
         ) from error
 
 
+def _tell_how(routed: "RoutedAnswer") -> None:
+    """Tell how an answer was found, and why it is one or none."""
+    tell(routed.told)
+    tell(f"rung: {routed.answer.rung}")
+    if routed.answer.evidence:
+        terms = ", ".join(f"{name} {value:.2f}" for name, value in routed.answer.evidence.items())
+        tell(f"evidence: {terms}")
+
+
+def _say_routed(routed: "RoutedAnswer", *, explain: bool) -> None:
+    for fact in routed.shown:
+        say(f"{bold(fact.name)}  {printable(fact.value)}")
+    if routed.shown:
+        say()
+    _say_matches(routed.answer.matches, explain=explain)
+
+
+def explained(match: Match) -> list[str]:
+    """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
+    ranks = {
+        name.removesuffix("_rank"): value for name, value in match.terms.items() if name.endswith("_rank")
+    }
+    terms = {name: value for name, value in match.terms.items() if not name.endswith("_rank")}
+    lines = [
+        "found by " + ", ".join(f"{name} {value:.0f}" for name, value in ranks.items()),
+        "  ".join(f"{name}={value:.4g}" for name, value in terms.items()),
+    ]
+    if match.duplicates:
+        lines.append("behind it: " + ", ".join(key[:12] for key in match.duplicates))
+    return lines
+
+
 def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
     for number, match in enumerate(matches, start=1):
@@ -220,8 +261,8 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
         for line in lines:
             say(f"   {line}")
         if explain:
-            terms = "  ".join(f"{name}={value:.4g}" for name, value in match.terms.items())
-            say(f"   {dim(terms)}")
+            for line in explained(match):
+                say(f"   {dim(line)}")
         say()
 
 

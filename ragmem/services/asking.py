@@ -27,6 +27,8 @@ class Question:
     """What a mode looks up in the graph; empty: found in the text by rule."""
     expand: bool = False
     """Ask with other words as well, which a language model gives."""
+    nearest: bool = False
+    """Show what is nearest, also where nothing answers."""
 
     @property
     def filtered(self) -> bool:
@@ -53,10 +55,14 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The matches, best first; `rung` tells how they were found; `notes` what a person should know."""
+    """The matches, best first; `rung` tells how they were found; `notes` what a person should know.
+
+    `evidence` are the terms by which it was decided whether anything answers; see `services.calibration`.
+    """
 
     question: Question
     matches: tuple[Match, ...]
     rung: str
     notes: tuple[str, ...] = ()
     graph: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, float] = field(default_factory=dict)

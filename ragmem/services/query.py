@@ -85,15 +85,20 @@ def ask(
         notes += _add_expanded(gathering, catalog, store, question, assistance.expand, policy=policy, now=now)
     _add_further(gathering, catalog, store, question, asked, policy=policy)
     weighed = weigh(gathering, asked, policy)
-    if policy.abstain and (why := _silence(gathering, asked, weighed, assistance.calibration)):
-        return Answer(question, (), rung, (*notes, why))
+    evidence, answered = _evidence(gathering, asked, weighed, assistance.calibration)
+    if policy.abstain and not question.nearest and not answered:
+        notes.append(
+            f"nothing here answers it: the nearest memory has a cosine of {evidence['cosine']:.2f}, and an"
+            f" answer has {evidence['floor']:.2f} or more; --nearest shows it"
+        )
+        return Answer(question, (), rung, tuple(notes), evidence=evidence)
     wide = max(question.limit, assistance.read_with if assistance.rerank else 0)
     matches = finish(catalog, replace(question, limit=wide), weighed, asked=asked, policy=policy, now=now)
     if assistance.rerank is not None and matches:
         reranked = assistance.rerank(text, matches)
         matches = reranked.matches
         notes += [reranked.note] if reranked.note else []
-    return Answer(question, matches[: question.limit], rung, tuple(notes))
+    return Answer(question, matches[: question.limit], rung, tuple(notes), evidence=evidence)
 
 
 def _checked(text: str) -> str:
@@ -160,26 +165,20 @@ def _add_expanded(
     return [note] if note else []
 
 
-def _silence(
+def _evidence(
     gathering: Gathering, asked: Asked, weighed: Sequence[Weighed], known: Calibration | None
-) -> str:
-    """Return why nothing answers the question; empty where something may."""
-    if known is None or not weighed or not gathering.by_vectors or asked.phrases:
-        return ""
-    if any(item.terms.get("edits") or item.terms.get("expanded") for item in weighed):
-        return ""
+) -> tuple[dict[str, float], bool]:
+    """Return the terms of whether anything here answers the question, and whether something may."""
+    if known is None or not weighed or not gathering.by_vectors:
+        return {}, True
     cosines = sorted((item.terms["cosine"] for item in weighed), reverse=True)
-    if max(item.terms["coverage"] for item in weighed) > FULLY_COVERED:
-        # Who asks for a word is answered by where it stands, whatever it means.
-        return ""
-    coverage = max(item.terms["whole_coverage"] for item in weighed)
-    evidence = calibration.weigh(cosines, coverage, known)
-    if evidence.margin >= 0:
-        return ""
-    return (
-        f"nothing here answers it: the nearest memory has a cosine of {cosines[0]:.2f}, and an answer has"
-        f" {evidence.terms['floor']:.2f} or more; [query] abstain = false shows what is nearest"
-    )
+    in_chunk = max(item.terms["coverage"] for item in weighed)
+    found = calibration.weigh(cosines, max(item.terms["whole_coverage"] for item in weighed), known)
+    terms = {"cosine": cosines[0], "coverage": in_chunk, **found.terms, "margin": found.margin}
+    # Who asks for words is answered by where they all stand, and for a file's edits by those.
+    verbatim = bool(asked.phrases) or in_chunk > FULLY_COVERED
+    recorded = any(item.terms.get("edits") or item.terms.get("expanded") for item in weighed)
+    return terms, found.margin >= 0 or verbatim or recorded
 
 
 @contextmanager

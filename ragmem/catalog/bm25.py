@@ -90,7 +90,7 @@ def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: f
     scores = np.zeros(len(corpus.lengths), np.float32)
     # Word by word: these arrays fit into the processor's cache.
     for weight, (chunks, often) in zip((idf * (K1 + 1)).astype(np.float32), matching, strict=True):
-        gained = damping[chunks]
+        gained = damping.take(chunks)
         gained += often
         np.divide(often, gained, out=gained)
         gained *= weight
@@ -100,7 +100,7 @@ def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: f
 
 def _coverage(matching: Sequence[Found], idf: Array, places: Sequence[int]) -> list[float]:
     """Return the coverage of some chunks."""
-    sought = np.array(places, dtype=np.int32)
+    sought = np.array(places, dtype=np.intp)
     covered = np.zeros(len(sought))
     for share, (chunks, _) in zip(idf / idf.sum(), matching, strict=True):
         if len(chunks):
@@ -151,7 +151,7 @@ def _of_memories(
     of_chunk = column[corpus.memory_of]
     often = np.zeros((len(idf), len(memories)))
     for row, (chunks, frequencies) in enumerate(matching):
-        columns = of_chunk[chunks]
+        columns = of_chunk.take(chunks)
         here = columns >= 0
         often[row] = np.bincount(columns[here], weights=frequencies[here], minlength=len(memories))
     firsts = corpus.firsts[list(memories)]

@@ -1,5 +1,6 @@
 """All that is searched at one moment: the segments' memories in one row, and the postings of terms there."""
 
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,10 @@ from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.lexicon import buried
 from ragmem.catalog.segments import Array, Header, damaged, header_of, read_block
 
-MOST_KEPT = 8_000_000
-"""Postings of former questions that are kept: 40 MB."""
+MOST_KEPT = 4_000_000
+"""Postings of former questions that are kept: 48 MB."""
 
-_NOTHING = (np.empty(0, np.int32), np.empty(0, np.float32))
+_NOTHING = (np.empty(0, np.intp), np.empty(0, np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Memo:
     def __init__(self) -> None:
         self._found: dict[int, tuple[int, Found]] = {}
         self._postings = 0
+        self._guard = threading.Lock()
 
     def get(self, term: int) -> tuple[int, Found]:
         """Return the postings in so many of the first segments."""
@@ -46,11 +48,12 @@ class Memo:
 
     def put(self, term: int, parts: int, found: Found) -> None:
         """Keep the postings in the first segments; the oldest make room for them."""
-        self._postings += len(found[0]) - len(self.get(term)[1][0])
-        self._found[term] = (parts, found)
-        while self._postings > MOST_KEPT and len(self._found) > 1:
-            _, (chunks, _) = self._found.pop(next(iter(self._found)))
-            self._postings -= len(chunks)
+        with self._guard:
+            self._postings += len(found[0]) - len(self.get(term)[1][0])
+            self._found[term] = (parts, found)
+            while self._postings > MOST_KEPT and len(self._found) > 1:
+                _, (chunks, _) = self._found.pop(next(iter(self._found)))
+                self._postings -= len(chunks)
 
     def until(self, parts: int, base: int) -> "Memo":
         """Return what holds of the first segments, which end before the chunk `base`."""
@@ -198,7 +201,8 @@ def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> li
         new = corpus.parts[covered:]
         asked = [term for term, (parts, _) in known.items() if parts == covered]
         for place, term, chunks, frequencies in _found(connection, new, asked):
-            pieces[term].append((chunks + np.int32(new[place].base), frequencies.astype(np.float32)))
+            # As numpy indexes, which would convert them at each use.
+            pieces[term].append((chunks + np.intp(new[place].base), frequencies.astype(np.float32)))
     found = []
     for term in terms:
         chunks, frequencies = pieces[term][0]

@@ -1,5 +1,6 @@
 """The index of full text: whatever happened to the memories, it answers as one that was made at once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.catalog import lexicon
+from ragmem.catalog import corpus, lexicon
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.fulltext import search
 from ragmem.catalog.invariants import violations
@@ -193,3 +194,31 @@ def test_any_chunk_is_stored_and_found(catalog, make, text):
     memory, (chunk, *_) = make("long", title="-")
     catalog.memories.accept([(memory, (replace(chunk, text=text),))])
     assert [hit.memory_id for hit in search(catalog.database, "begin", limit=9).hits] == [memory.id]
+
+
+def test_postings_that_make_room_for_others_are_read_again(catalog, make, monkeypatch):
+    monkeypatch.setattr(corpus, "MOST_KEPT", 5)
+    catalog.memories.accept([make(str(number), f"word{number} shared common") for number in range(20)])
+    for _ in range(2):
+        assert len(search(catalog.database, "shared", limit=50).hits) == 20
+        assert len(search(catalog.database, "common", limit=50).hits) == 20
+        assert len(search(catalog.database, "word7 word8", limit=50).hits) == 2
+
+
+def test_threads_that_ask_while_another_writes_see_whole_memories(catalog, make, monkeypatch):
+    monkeypatch.setattr(corpus, "MOST_KEPT", 50)
+    catalog.memories.accept([make("first", "shared alpha")])
+
+    def ask(word: str) -> None:
+        for _ in range(30):
+            result = search(catalog.database, f"shared {word}", limit=100)
+            assert len(result.hits) >= 1
+            assert all(hit.score > 0 for hit in result.hits)
+
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(ask, word) for word in ("alpha", "beta", "gamma")]
+        for number in range(25):
+            catalog.memories.accept([make(str(number), f"shared beta{number} gamma")])
+        for one in asked:
+            one.result()
+    assert len(search(catalog.database, "shared", limit=100).hits) == 26

@@ -28,6 +28,8 @@ from ragmem.catalog.fulltext import search as search_text
 from ragmem.domain.model import Record, State
 from ragmem.memory import Ragmem
 from ragmem.ports import Embedder, Models, Store
+from ragmem.services.assistance import Assistance
+from ragmem.services.calibration import calibrate, due, known
 from ragmem.services.index import BATCH, index, record_of
 from ragmem.services.judge import judge
 from ragmem.services.query import Policy, Question, ask
@@ -36,6 +38,12 @@ QUICK_SETS = ("coding_life", "devbench", "locomo_session")
 QUICK_QUERIES = 200
 POOLED = ("lme_session",)
 """Sets with a haystack for each question that are asked of all documents as well."""
+
+MULTI_HOP = ("hotpot100", "musique100")
+"""Sets whose answers need several documents: entities and relations are extracted for them in every run."""
+
+RRF_K = 60
+"""Cormack, Clarke and Buettcher 2009."""
 
 EMBEDDED = 25
 """Questions of a set whose embedding is timed; all others come from the cache."""
@@ -108,9 +116,10 @@ def run_set(
     documents: Mapping[str, str],
     *,
     pool: bool,
+    assistance: Assistance,
 ) -> dict[str, Outcome]:
     """Ask every question of every system, the systems taking turns at being first."""
-    names = ["bm25", "vectors", *(variant.name for variant in variants)]
+    names = ["bm25", "vectors", "rrf", *(variant.name for variant in variants)]
     outcomes = {name: Outcome() for name in names}
     depth = variants[0].policy.candidates
     for number, query in enumerate(chosen.queries):
@@ -122,7 +131,7 @@ def run_set(
 
         def memories(hits: Iterable[Any], allowed: frozenset[str] | None = haystack) -> list[str]:
             found = dict.fromkeys(documents[hit.memory_id] for hit in hits)
-            return [name for name in found if allowed is None or name in allowed][:DEPTH]
+            return [name for name in found if allowed is None or name in allowed]
 
         def full_text(question: Question = question, reach: int = reach) -> tuple[list[str], list[str]]:
             hits = search_text(catalog.database, question.text, limit=reach, projects=question.projects).hits
@@ -134,13 +143,16 @@ def run_set(
         systems: dict[str, Callable[[], tuple[list[str], list[str]]]] = {
             "bm25": full_text,
             "vectors": vectors,
+            "rrf": lambda: (fused(full_text()[0], vectors()[0]), []),
         }
         for variant in variants:
 
             def answer(
                 policy: Policy = variant.policy, question: Question = question, at: datetime = query.at
             ) -> tuple[list[str], list[str]]:
-                matches = ask(catalog, lambda: store, question, policy=policy, now=at).matches
+                matches = ask(
+                    catalog, lambda: store, question, policy=policy, now=at, assistance=assistance
+                ).matches
                 behind = [documents[key] for match in matches for key in match.duplicates]
                 return [documents[match.memory.id] for match in matches], behind
 
@@ -151,9 +163,18 @@ def run_set(
             found, behind = systems[name]()
             outcome = outcomes[name]
             outcome.seconds.append(time.perf_counter() - started)
-            outcome.ranked[query.id] = found
+            outcome.ranked[query.id] = found[:DEPTH]
             outcome.hidden += len(query.gold & set(behind))
     return outcomes
+
+
+def fused(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the documents of two lists by the sum of 1 / (k + rank): plain reciprocal rank fusion."""
+    scores: dict[str, float] = {}
+    for names in (one, other):
+        for rank, name in enumerate(names, start=1):
+            scores[name] = scores.get(name, 0.0) + 1 / (RRF_K + rank)
+    return sorted(scores, key=lambda name: (-scores[name], name))
 
 
 def summary(chosen: RetrievalSet, outcome: Outcome) -> dict[str, Any]:
@@ -182,8 +203,8 @@ def summary(chosen: RetrievalSet, outcome: Outcome) -> dict[str, Any]:
 
 
 def grid(policy: Policy, settings: Sequence[str]) -> list[Variant]:
-    """Return the configured policy and one variant for each combination of the values given as key=a,b,c."""
-    variants = [Variant("default", policy)]
+    """Return the configured policy, the same without floor, and one for each combination of key=a,b,c."""
+    variants = [Variant("default", policy), Variant("no floor", replace(policy, abstain=False))]
     choices: list[list[tuple[str, str]]] = []
     for setting in settings:
         key, separator, values = setting.partition("=")
@@ -238,17 +259,24 @@ def measure(
     ):
         started = time.perf_counter()
         models = CachedModels(memory_models, cache)
-        catalog, store, documents, chunks = build(home, chosen, memory, models, graph=options.graph)
+        graph = options.graph or (options.graph is None and chosen.name in MULTI_HOP)
+        catalog, store, documents, chunks = build(home, chosen, memory, models, graph=graph)
         built = time.perf_counter() - started
         common.tell(f"{chosen.name}: {len(documents):,} documents, {chunks:,} chunks, built in {built:.1f} s")
         embedding = question_seconds(memory_models.embedder, chosen.queries)
         cache.embed([query.text for query in chosen.queries], role="query")
+        model = memory_models.embedder.model_id
+        measured = (
+            calibrate(catalog, store, model=model) if due(None, chunks) else known(catalog.database, model)
+        )
         own = any(query.haystack for query in chosen.queries)
         ways = [(chosen.name, False)]
         if own and chosen.name in POOLED:
             ways.append((f"{chosen.name} (pool)", True))
         for name, pool in ways:
-            outcomes = run_set(chosen, variants, catalog, store, documents, pool=pool)
+            outcomes = run_set(
+                chosen, variants, catalog, store, documents, pool=pool, assistance=Assistance(measured)
+            )
             results[name] = {
                 "documents": len(documents),
                 "chunks": chunks,
@@ -319,8 +347,8 @@ def main() -> None:
     parser.add_argument(
         "--graph",
         action=argparse.BooleanOptionalAction,
-        default=False,
-        help="extract entities and relations too; slow, and full text and vectors do not use them",
+        default=None,
+        help="extract entities and relations for all sets, or for none; else for those of several hops",
     )
     parser.add_argument(
         "--set",
@@ -375,7 +403,9 @@ def main() -> None:
     _print_categories(sets)
     headers, rows = _table(sets)
     notes = [
-        f"model {model}; {'with' if options.graph else 'without'} entities and relations",
+        f"model {model}; entities and relations: "
+        + {None: f"of {' and '.join(MULTI_HOP)}", True: "of all sets", False: "of none"}[options.graph],
+        "default: as `ragmem query` answers; no floor: the same, but it always answers",
         (
             "the milliseconds are those of a search in a warm process; embedding the question comes on top, "
             f"median {common.milliseconds(_embedding(sets))} ms"

@@ -1,13 +1,13 @@
-"""How several ranked lists become one: fusion of ranks, and the collapse of duplicates."""
+"""The collapse of matches that say the same, and what a rank without a score is worth."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ragmem.domain.model import Hit, Match
+from ragmem.domain.model import Match
 
 RRF_K = 60
-"""Cormack, Clarke and Buettcher 2009: damps the lead of the first ranks."""
+"""Where only a rank is known it is worth (k + 1) / (k + rank), with k of Cormack, Clarke and Buettcher 2009."""
 
 DUPLICATE_JACCARD = 0.9
 """From this share of common words on, two memories say the same; the gold twins of templates lie below."""
@@ -19,54 +19,11 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
-    """A chunk after fusion: its fused score and its rank (from 1) in each list that found it."""
-
-    chunk_id: str
-    memory_id: str
-    score: float
-    ranks: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Collapsed:
     """The best match of a group of duplicates, with the ones behind it, best first."""
 
     match: Match
     duplicates: tuple[Match, ...] = ()
-
-
-def reciprocal_rank_fusion(
-    lists: Mapping[str, Sequence[Hit]], *, weights: Mapping[str, float] | None = None, k: float = RRF_K
-) -> list[Fused]:
-    """Return the chunks of all lists by the sum of weight / (k + rank), best first, ties by chunk id.
-
-    The rank is that of the hit; where a list names a chunk twice, its better rank counts. A list without a
-    weight weighs 1; a list that weighs 0 adds nothing, not even its chunks. No lists give an empty result.
-    Raises ValueError for a negative weight or k.
-    """
-    weights = weights or {}
-    if k < 0 or any(weight < 0 for weight in weights.values()):
-        raise ValueError("k and the weights of a fusion must not be negative")
-    ranks: dict[str, dict[str, int]] = {}
-    memory_ids: dict[str, str] = {}
-    for name, hits in lists.items():
-        if weights.get(name, 1.0) == 0:
-            continue
-        for hit in hits:
-            mine = ranks.setdefault(hit.chunk_id, {})
-            mine[name] = min(hit.rank, mine.get(name, hit.rank))
-            memory_ids[hit.chunk_id] = hit.memory_id
-    fused = [
-        Fused(
-            chunk_id,
-            memory_ids[chunk_id],
-            sum(weights.get(name, 1.0) / (k + rank) for name, rank in mine.items()),
-            mine,
-        )
-        for chunk_id, mine in ranks.items()
-    ]
-    return sorted(fused, key=lambda item: (-item.score, item.chunk_id))
 
 
 def collapse(matches: Sequence[Match]) -> list[Collapsed]:

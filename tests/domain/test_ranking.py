@@ -1,19 +1,13 @@
 from datetime import UTC, datetime
-from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.model import Chunk, Hit, Match, Memory, Scope, content_hash
-from ragmem.domain.ranking import collapse, reciprocal_rank_fusion
+from ragmem.domain.model import Chunk, Match, Memory, Scope, content_hash
+from ragmem.domain.ranking import collapse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-IDS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=20)
-
-
-def hits(ids):
-    return [Hit(chunk_id, f"memory of {chunk_id}", rank, 1.0 / rank) for rank, chunk_id in enumerate(ids, 1)]
+LONG = " ".join(f"word{number}" for number in range(40))
 
 
 def match(identifier, text, score, *, project="p"):
@@ -21,44 +15,6 @@ def match(identifier, text, score, *, project="p"):
         identifier, "memory", identifier, text, "", NOW, NOW, NOW, content_hash(text), scope=Scope(project)
     )
     return Match(memory, Chunk(f"c-{identifier}", identifier, 0, text), score)
-
-
-@given(IDS)
-def test_fusing_a_single_list_keeps_its_order(ids):
-    assert [item.chunk_id for item in reciprocal_rank_fusion({"text": hits(ids)})] == ids
-
-
-@given(IDS, IDS)
-def test_fusion_returns_every_chunk_once_whatever_the_order_of_the_lists(one, other):
-    fused = reciprocal_rank_fusion({"a": hits(one), "b": hits(other)})
-    assert sorted(item.chunk_id for item in fused) == sorted({*one, *other})
-    swapped = reciprocal_rank_fusion({"b": hits(other), "a": hits(one)})
-    assert [item.chunk_id for item in swapped] == [item.chunk_id for item in fused]
-    assert all(before.score >= after.score for before, after in pairwise(fused))
-
-
-def test_two_lists_that_agree_beat_one_that_leads():
-    fused = reciprocal_rank_fusion({"text": hits(["x", "both"]), "vector": hits(["y", "both"])})
-    assert fused[0].chunk_id == "both"
-    assert fused[0].score == pytest.approx(2 / 62)
-    assert fused[0].ranks == {"text": 2, "vector": 2}
-    assert fused[0].memory_id == "memory of both"
-
-
-def test_a_weight_moves_a_list_and_nought_silences_it():
-    lists = {"text": hits(["x"]), "vector": hits(["y"])}
-    assert [item.chunk_id for item in reciprocal_rank_fusion(lists)] == ["x", "y"]
-    assert [item.chunk_id for item in reciprocal_rank_fusion(lists, weights={"vector": 2})] == ["y", "x"]
-    assert [item.chunk_id for item in reciprocal_rank_fusion(lists, weights={"text": 0})] == ["y"]
-
-
-def test_nothing_fuses_to_nothing_and_a_negative_weight_is_refused():
-    assert reciprocal_rank_fusion({}) == []
-    with pytest.raises(ValueError, match="negative"):
-        reciprocal_rank_fusion({"text": []}, weights={"text": -1})
-
-
-LONG = " ".join(f"word{number}" for number in range(40))
 
 
 def test_duplicates_stand_behind_the_best_one():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ragmem.domain.model import Match
 
 RRF_K = 60
-"""Where only a rank is known it is worth (k + 1) / (k + rank), with k of Cormack, Clarke and Buettcher 2009."""
+"""Where only a rank is known it is worth (k + 1) / (k + rank); k of Cormack, Clarke and Buettcher 2009."""
 
 DUPLICATE_JACCARD = 0.9
 """From this share of common words on, two memories say the same; the gold twins of templates lie below."""

@@ -78,7 +78,9 @@ def measure(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> No
     for standing in _well(standings):
         with _surviving(standing):
             _ingest(standing, corpus, extent)
+    common.tell(f"{corpus.name}: questions")
     _ask_warm(_well(standings), corpus, extent)
+    common.tell(f"{corpus.name}: questions in new processes")
     _ask_cold(_well(standings), corpus, extent)
 
 
@@ -154,7 +156,7 @@ def _ask_warm(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> 
 
 def _open(standing: Standing, workers: dict[str, Worker], extent: Extent) -> None:
     workers[standing.peer.name] = worker = standing.worker()
-    _, opened = worker.ask(extent.ingest_timeout, do="ask", text=WARM_UP, limit=LIMIT)
+    _, opened = worker.ask(extent.timeout, do="ask", text=WARM_UP, limit=LIMIT)
     standing.figures |= {"opened": opened, "asked": [], "found": [], "more": []}
 
 
@@ -194,7 +196,7 @@ def _kept(standing: Standing, extent: Extent) -> int:
     kept = 0
     try:
         for name, text in MORE[: extent.more]:
-            found, _ = worker.ask(extent.ingest_timeout, do="ask", text=text, limit=LIMIT)
+            found, _ = worker.ask(extent.timeout, do="ask", text=text, limit=LIMIT)
             kept += any(Path(one).stem == name for one in found)
         worker.close()
     finally:

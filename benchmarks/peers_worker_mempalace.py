@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from mempalace import mcp_server
 from peers_protocol import serve
 
 
@@ -10,7 +9,11 @@ class Palace:
     """The palace that the environment names."""
 
     def __init__(self, folder: Path) -> None:
+        # Its import takes standard output for itself: not before the answers have theirs.
+        from mempalace import mcp_server
+
         self._folder = folder
+        self._server = mcp_server
 
     def ingest(self, folder: Path) -> None:
         """Refuse: the command line does it."""
@@ -18,13 +21,13 @@ class Palace:
 
     def insert(self, name: str, text: str) -> None:
         """Add a drawer."""
-        answer = mcp_server.tool_add_drawer("notes", "general", text, source_file=name)
+        answer = self._server.tool_add_drawer("notes", "general", text, source_file=name)
         if not answer.get("success"):
             raise RuntimeError(answer)
 
     def ask(self, text: str, limit: int) -> list[str]:
         """Search all wings."""
-        answer = mcp_server.tool_search(text, limit=limit)
+        answer = self._server.tool_search(text, limit=limit)
         if "error" in answer:
             raise RuntimeError(answer)
         return [row["source_file"] for row in answer["results"]]

@@ -204,13 +204,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory after ranking: its best chunk, each term of its score, and the ids that hide behind it."""
+    """A memory after ranking: its best chunk, each term of its score, and the ids that hide behind it.
+
+    `also` are further chunks of it that were found, best first.
+    """
 
     memory: Memory
     chunk: Chunk
     score: float
     terms: Mapping[str, float] = field(default_factory=dict)
     duplicates: tuple[str, ...] = ()
+    also: tuple[Chunk, ...] = ()
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:

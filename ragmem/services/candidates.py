@@ -12,13 +12,19 @@ from ragmem.domain.question import Asked
 from ragmem.domain.scoring import Evidence
 from ragmem.ports import ComparesChunks, Store
 
+ALSO = 2
+"""Chunks of a memory that are told of beside its best one."""
+
+NEARLY = 0.75
+"""Share of the promise of a memory's best chunk from which on another one is told of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A memory that may answer, its best chunk, and what speaks for it.
 
     `ranks` are its ranks in the lists that found it, by their names, `further` its scores in those beside
-    words and vectors.
+    words and vectors, `also` the chunks that promise nearly as much as the best one.
     """
 
     memory_id: str
@@ -26,6 +32,7 @@ class Candidate:
     evidence: Evidence
     ranks: Mapping[str, int] = field(default_factory=dict)
     further: Mapping[str, float] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
 
 class Gathering:
@@ -171,4 +178,7 @@ class Gathering:
             for name, listed in self._scores.items()
             if not listed.keys().isdisjoint(chunks)
         }
-        return Candidate(memory_id, max(chunks, key=promise), evidence, ranks, further)
+        best, *others = sorted(chunks, key=promise, reverse=True)
+        enough = NEARLY * promise(best)[0]
+        also = tuple(key for key in others[:ALSO] if promise(key)[0] >= enough)
+        return Candidate(memory_id, best, evidence, ranks, further, also)

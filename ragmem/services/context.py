@@ -121,14 +121,14 @@ def context(
     """Return the block for an answer, never above `tokens` (by estimate) or `max_chars`.
 
     Without either it has 9,000 characters at most. What fits is decided in the order of the ranking: first
-    the found part of each memory, then small memories whole, then the text around the best parts. Memories
-    are shown in groups, the group of the best one first. Nothing is cut within a sentence or a code fence;
-    one that has no room is left out, and so is a memory that says what a better one says.
+    the best part of each memory, then other parts of it that were found, then small memories whole, then the
+    text around what is shown. Memories are shown in groups, the group of the best one first. Nothing is cut
+    within a sentence or a code fence; one that has no room is left out, and so is a memory that says what a
+    better one says.
     """
     room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
     excerpts = distinct(
-        Excerpt(match.memory, (match.chunk, *getattr(match, "also", ())), home=home)
-        for match in answer.matches
+        Excerpt(match.memory, (match.chunk, *match.also), home=home) for match in answer.matches
     )
     kept = room.less(opening()).less(closing(ending(len(excerpts), len(excerpts))))
     titles = {title: f"\n## {title}\n" for title in {group_of(match.memory) for match in answer.matches}}
@@ -184,6 +184,9 @@ def fill(excerpts: Sequence[Excerpt], room: Room, *, lead: int | None = None) ->
     for excerpt in excerpts:
         _put_core(shown, excerpt, lead=lead)
     held = [excerpt for excerpt in excerpts if excerpt.memory.id in shown.parts]
+    for excerpt in held:
+        for more in excerpt.further:
+            shown.put(excerpt, shown.parts[excerpt.memory.id] | more)
     if lead is None:
         for excerpt in held:
             if excerpt.cost(excerpt.everything)[0] <= WHOLE_TOKENS:

@@ -43,14 +43,21 @@ class Excerpt:
 
     @cached_property
     def core(self) -> tuple[int, ...]:
-        """The parts that were found, those of the best chunk first; where nothing was, all of them."""
-        found: dict[int, None] = {}
-        for chunk in self._chunks:
-            numbers = list(reaching(self._parts, chunk.start, chunk.end))
-            above = chunk.heading.rsplit(" > ", 1)[-1]
-            found.update(dict.fromkeys(numbers[1 if self._is_heading(numbers[0], above) else 0 :]))
-        kept = tuple(number for number in found if number in self.everything)
+        """The parts of the best chunk that was found; where none was, all of them."""
+        kept = self._parts_of(self._chunks[0]) if self._chunks else ()
         return kept or tuple(sorted(self.everything))
+
+    @cached_property
+    def further(self) -> list[Chosen]:
+        """The parts of each of the other chunks that were found, best first."""
+        return [frozenset(self._parts_of(chunk)) for chunk in self._chunks[1:]]
+
+    def _parts_of(self, chunk: Chunk) -> tuple[int, ...]:
+        numbers = reaching(self._parts, chunk.start, chunk.end)
+        above = chunk.heading.rsplit(" > ", 1)[-1]
+        if numbers and self._is_heading(numbers[0], above):
+            numbers = numbers[1:]
+        return tuple(number for number in numbers if number in self.everything)
 
     def around(self, chosen: Chosen) -> list[Chosen]:
         """Return what may be added next: the text that follows a shown part, then what precedes it.

@@ -38,6 +38,7 @@ class Weighed:
     relevance: float
     terms: Mapping[str, float]
     as_code: Callable[[float], float] | None = None
+    also: tuple[str, ...] = ()
 
 
 def weigh(gathering: Gathering, asked: Asked, policy: Policy) -> list[Weighed]:
@@ -65,7 +66,11 @@ def weigh(gathering: Gathering, asked: Asked, policy: Policy) -> list[Weighed]:
             return _with_further(base, candidate.further, asked, policy)
 
         terms = _terms(candidate, with_vectors=vectors > 0)
-        found.append(Weighed(candidate.memory_id, candidate.chunk_id, as_code(0.0), terms, as_code))
+        found.append(
+            Weighed(
+                candidate.memory_id, candidate.chunk_id, as_code(0.0), terms, as_code, also=candidate.also
+            )
+        )
     return found
 
 
@@ -142,7 +147,7 @@ def finish(
     # Texts are read, and compared with each other, only of those that could reach the answer.
     leading = ranked[: question.limit * COLLAPSE_DEPTH]
     memories = catalog.memories.get(item.memory_id for item in leading)
-    rows = catalog.memories.chunks_by_id(item.chunk_id for item in leading)
+    rows = catalog.memories.chunks_by_id(key for item in leading for key in (item.chunk_id, *item.also))
     matches = []
     for item in leading:
         if item.memory_id not in memories or item.chunk_id not in rows:
@@ -153,7 +158,8 @@ def finish(
         final = item.as_code(share) if item.as_code else item.relevance
         score, terms = scored(final, outlines[item.memory_id])
         if score >= policy.decay.min_score:
-            matches.append(Match(memory, chunk, score, {**item.terms, "code": share, **terms}))
+            also = tuple(chunk_from(memory, rows[key][1]) for key in item.also if key in rows)
+            matches.append(Match(memory, chunk, score, {**item.terms, "code": share, **terms}, also=also))
     groups = collapse(matches)
     if not asked.wants_history:
         groups = behind_successors(groups)

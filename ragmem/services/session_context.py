@@ -183,7 +183,7 @@ class _Taken:
             if len(found) >= most:
                 break
             excerpt = (
-                Excerpt(item.memory, (item.chunk, *getattr(item, "also", ())), home=self._home)
+                Excerpt(item.memory, (item.chunk, *item.also), home=self._home)
                 if isinstance(item, Match)
                 else Excerpt(item, home=self._home)
             )

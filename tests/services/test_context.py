@@ -1,6 +1,7 @@
 """The block that an assistant reads: what is in it, in which order, and within which budget."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -109,11 +110,22 @@ def test_parts_of_one_memory_stand_in_the_order_of_the_text_with_a_mark_between(
     best = match_of(memory, second)
     other = match_of(memory, first).chunk
 
-    class Both:
-        memory, chunk, also, score = best.memory, best.chunk, (other,), 0.5
-
-    block = context(Answer(Question("pump"), (Both(),), "text"), tokens=260).text  # type: ignore[arg-type]
+    block = context(answer_of(replace(best, also=(other,))), tokens=260).text
     assert block.index(first) < block.index("[…]") < block.index(second)
+
+
+def test_a_further_part_of_one_memory_takes_no_room_from_the_best_part_of_another():
+    part = "The pump was old and rusty, and nobody knew. " * 24
+    memory = memory_of(1, f"{LONG} {part} {LONG} {POOL}")
+    further = match_of(memory, part).chunk
+    best = replace(match_of(memory, POOL), also=(further,))
+    other = match_of(
+        memory_of(2, "The crane by the quay lifts twelve tons, and no more than that, on a calm day.")
+    )
+    block = context(answer_of(best, other), tokens=300).text
+    assert POOL in block
+    assert "twelve tons" in block
+    assert "rusty" not in block
 
 
 def test_a_memory_that_says_what_a_better_one_says_is_left_out():

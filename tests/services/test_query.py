@@ -44,6 +44,22 @@ def test_the_memory_that_shares_the_words_comes_first(filled):
     assert found(filled, "why was the connection pool exhausted")[0] == "pool"
 
 
+def test_further_parts_of_a_memory_that_answer_are_told_of_with_it(memory):
+    filler = "\n\n".join(
+        f"Ship {n} lay at berth {n} and left with the tide of the evening." for n in range(60)
+    )
+    one = "The connection pool was exhausted because of a leaking cursor; we decided on a pattern as the fix."
+    two = "The connection pool was exhausted again, this time by the importer."
+    text = f"## First\n\n{one}\n\n## Ships\n\n{filler}\n\n## Second\n\n{two}\n"
+    memory.ingest(
+        [draft("pool", text), draft("deploy", "We deploy with systemd because compose had an error.")]
+    )
+    (match, *_) = memory.query("why was the connection pool exhausted", at=NOW).matches
+    chunks = (match.chunk, *match.also)
+    assert {said for said in (one, two) for chunk in chunks if said in chunk.text} == {one, two}
+    assert all(match.memory.indexed_text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+
+
 def test_an_unrelated_question_finds_nothing(filled):
     assert found(filled, "zebra quagga okapi") == []
 

@@ -68,7 +68,7 @@ def context(
                 "text": block.text,
                 "tokens": block.tokens,
                 "left_out": block.left_out,
-                "memories": [memory_shape(item, text=False) for item in block.memories],
+                "memories": [memory_shape(item) for item in block.memories],
             }
         )
     elif block.text:

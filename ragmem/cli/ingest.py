@@ -87,7 +87,7 @@ def ingest(
                 for draft in drafts
             ]
             shapes = [
-                {**memory_shape(item.memory, text=False), "change": "dry run", "because": item.signal.reason}
+                {**memory_shape(item.memory), "change": "dry run", "because": item.signal.reason}
                 for item in rows
             ]
         else:
@@ -95,7 +95,7 @@ def ingest(
                 stored = memory.ingest(drafts, projects=handed.projects, progress=bar)
             shapes = [
                 {
-                    **memory_shape(item.judged.memory, text=False),
+                    **memory_shape(item.judged.memory),
                     "change": item.change,
                     "because": item.judged.signal.reason,
                     "note": item.note,

@@ -134,7 +134,7 @@ def memory(
     with open_memory() as opened:
         found = opened.memory(identifier)
         chunks = opened.catalog.memories.chunks(found)
-    shape = memory_shape(found) | {
+    shape = memory_shape(found, verbatim=True) | {
         "chunks": [
             {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
             for chunk in chunks

@@ -127,6 +127,7 @@ def query(
     sources_file: SourcesFileOption = None,
 ) -> int:
     """Find the memories that answer a question."""
+    from ragmem.domain.redaction import redact_document
     from ragmem.memory import now
     from ragmem.services.query import Question
     from ragmem.services.routes import ask_by_route, route_shape
@@ -174,7 +175,7 @@ def query(
         if explain:
             document["evidence"] = dict(answer.evidence)
         if mode:
-            document["graph"] = dict(answer.graph)
+            document["graph"] = redact_document(answer.graph)
         say_json(document)
     elif as_lines:
         for match in answer.matches:
@@ -247,12 +248,14 @@ def explained(match: Match) -> list[str]:
 
 
 def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
+    from ragmem.domain.redaction import redact
+
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
     for number, match in enumerate(matches, start=1):
         memory = match.memory
-        title = printable(memory.title or memory.uri)
+        title = printable(redact(memory.title or memory.uri)[0])
         say(f"{number}. {bold(title)}  {match.score:.2f}")
-        place = memory.source + (f" / {match.chunk.heading}" if match.chunk.heading else "")
+        place = memory.source + (f" / {redact(match.chunk.heading)[0]}" if match.chunk.heading else "")
         when = memory.event_time.strftime("%Y-%m-%d")
         more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
         say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
@@ -268,7 +271,9 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
 
 def _snippet(match: Match) -> str:
     """Return the beginning of the chunk in one line, without the headings that the line above has named."""
-    lines = match.chunk.text.strip().splitlines()
+    from ragmem.services.shapes import found_text
+
+    lines = found_text(match).strip().splitlines()
     while len(lines) > 1 and (not lines[0].strip() or lines[0].startswith("#")):
         lines.pop(0)
     text = " ".join(printable(" ".join(lines)).split())

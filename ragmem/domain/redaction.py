@@ -2,9 +2,12 @@
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 from ragmem.domain.secret_shapes import SHAPES
 
@@ -64,6 +67,10 @@ _TRIAL = re.compile(r"12345|abc123|abcdef|foobar|qwerty|p[a@]ss?w[o0]rd|secret|^
 """In the value of a telling name: what people type to try something."""
 
 _STAND_INS = frozenset("password passwd pass pwd secret token key pw user admin root test guest".split())
+_APART = "\n\0\n"
+"""Stands between texts that are searched together; no secret reaches over it but what begins like _FAR."""
+
+_FAR = re.compile(r"-----BEGIN|<private", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _RUN = re.compile(r"[A-Za-z0-9]+")
@@ -110,6 +117,49 @@ def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None 
         at = secret.end
     parts.append(text[at:stop])
     return "".join(parts)
+
+
+def redact_document(document: Any) -> Any:
+    """Return a copy of a JSON document with the secrets of its texts replaced.
+
+    The key above a text is the name that its value was given: `{"password": ...}` is found as in a text.
+    """
+    named = list(_named_texts(document, ""))
+    redacted = iter(_redact_each(named))
+
+    def copied(part: Any) -> Any:
+        if isinstance(part, str):
+            return next(redacted)
+        if isinstance(part, Mapping):
+            return {key: copied(value) for key, value in part.items()}
+        return [copied(item) for item in part] if isinstance(part, list | tuple) else part
+
+    return copied(document)
+
+
+def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(part, str):
+        yield name, part
+    elif isinstance(part, Mapping):
+        for key, value in part.items():
+            yield from _named_texts(value, str(key))
+    elif isinstance(part, list | tuple):
+        for item in part:
+            yield from _named_texts(item, name)
+
+
+def _redact_each(named: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the texts redacted; they are searched together, since each search has its price."""
+    lines = [f"{name}: {text}" for name, text in named]
+    near = [number for number, line in enumerate(lines) if not _FAR.search(line)]
+    starts = list(accumulate((len(lines[number]) + len(_APART) for number in near), initial=0))
+    found = find_secrets(_APART.join(lines[number] for number in near))
+    hit = {near[bisect_right(starts, secret.start) - 1] for secret in found}
+    hit |= set(range(len(lines))) - set(near)
+    return [
+        cover(lines[number], find_secrets(lines[number]), len(name) + 2) if number in hit else text
+        for number, (name, text) in enumerate(named)
+    ]
 
 
 def find_secrets(text: str) -> list[Secret]:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragmem.domain.model import Match
+from ragmem.domain.redaction import redact, redact_document
 from ragmem.ports import Store
 from ragmem.serve.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
 from ragmem.services.context import context
 from ragmem.services.query import Answer
+from ragmem.services.shapes import found_text
 
 CHARACTERS_PER_TOKEN = 4
 """The usual estimate for English text and code; LightRAG counts the same way here."""
@@ -53,12 +55,12 @@ def prompt(block: str, request: QueryRequest) -> str:
 def references(matches: Sequence[Match], *, content: bool) -> list[Reference]:
     """Return a numbered reference to each match."""
     listed = [
-        Reference(reference_id=str(number), file_path=match.memory.uri, memory_id=match.memory.id)
+        Reference(reference_id=str(number), file_path=redact(match.memory.uri)[0], memory_id=match.memory.id)
         for number, match in enumerate(matches, start=1)
     ]
     if content:
         for reference, match in zip(listed, matches, strict=True):
-            reference.content = [match.chunk.text]
+            reference.content = [found_text(match)]
     return listed
 
 
@@ -70,8 +72,8 @@ def retrieved(
     top_k = request.top_k or TOP_K
     entities = within(found[0][:top_k], request.max_entity_tokens)
     relationships = within(found[1][:top_k], request.max_relation_tokens)
-    real = real_paths([*entities, *relationships], uris)
-    chunks = [_chunk(number, match) for number, match in enumerate(answer.matches, start=1)]
+    real = redact_document(real_paths([*entities, *relationships], uris))
+    chunks = redact_document([_chunk(number, match) for number, match in enumerate(answer.matches, start=1)])
     nothing = not (entities or relationships or chunks)
     metadata: dict[str, Any] = {
         "query_mode": request.mode,
@@ -111,7 +113,7 @@ def _chunk(number: int, match: Match) -> dict[str, Any]:
     memory = match.memory
     return {
         "reference_id": str(number),
-        "content": match.chunk.text,
+        "content": found_text(match),
         "file_path": memory.uri,
         "chunk_id": match.chunk.id,
         "memory_id": memory.id,
@@ -158,12 +160,13 @@ def real_paths(items: Sequence[Mapping[str, Any]], uris: Uris) -> list[dict[str,
 
 
 def graph(document: Mapping[str, Any], uris: Uris) -> GraphResponse:
-    """Return a store's graph document with real paths in the properties of nodes and edges."""
+    """Return a store's graph document without secrets and with real paths in its properties."""
     nodes, edges = document["nodes"], document["edges"]
     properties = real_paths([part["properties"] for part in (*nodes, *edges)], uris)
     whole = [{**part, "properties": real} for part, real in zip((*nodes, *edges), properties, strict=True)]
+    shown = redact_document(whole)
     return GraphResponse(
-        nodes=whole[: len(nodes)], edges=whole[len(nodes) :], is_truncated=bool(document["is_truncated"])
+        nodes=shown[: len(nodes)], edges=shown[len(nodes) :], is_truncated=bool(document["is_truncated"])
     )
 
 
@@ -175,18 +178,27 @@ def find_labels(store: Store, text: str, *, limit: int, project: str | None) -> 
     wanted = text.strip().lower()
     if not wanted:
         return []
-    names = dict.fromkeys(popular_labels(store, wanted, limit=limit, project=project))
+    names = dict.fromkeys(_most_connected(store, wanted, limit=limit, project=project))
     if len(names) < limit:
         for entity, _ in store.entities("", limit=_SEARCHED, project=project):
             if wanted in entity.name.lower():
                 names.setdefault(entity.name)
-    return sorted(names, key=lambda name: name.lower() != wanted)[:limit]
+    return _shown(sorted(names, key=lambda name: name.lower() != wanted)[:limit])
 
 
 def popular_labels(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:
     """Return names of entities, most connected first, each once however many projects have it."""
+    return _shown(_most_connected(store, prefix, limit=limit, project=project))
+
+
+def _most_connected(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:
     found = store.entities(prefix, limit=limit * _REPEATS, project=project)
     return list(dict.fromkeys(entity.name for entity, _ in found))[:limit]
+
+
+def _shown(names: list[str]) -> list[str]:
+    redacted: list[str] = redact_document(names)
+    return redacted
 
 
 _SEARCHED = 20_000

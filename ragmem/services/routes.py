@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline
 from ragmem.domain.model import Kind, Match, Memory
+from ragmem.domain.redaction import redact_document
 from ragmem.domain.routing import Routed, route, speaks_of_findings, symbols, wants_newest
 from ragmem.domain.routing_cues import Route
 from ragmem.errors import BackendError
@@ -291,4 +292,4 @@ def _graph(
     except BackendError as error:
         return {}, f"the graph cannot be had: {error.told}"
     note = "relations are those that stored texts tell; code itself is not read yet"
-    return {"entities": list(entities.values()), "relations": relations}, note
+    return redact_document({"entities": list(entities.values()), "relations": relations}), note

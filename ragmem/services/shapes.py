@@ -1,12 +1,16 @@
-"""The JSON shapes of memories and matches, the same for every command and for the server."""
+"""The JSON shapes of memories and matches, the same for every command."""
 
 from typing import Any
 
 from ragmem.domain.model import Match, Memory
+from ragmem.domain.redaction import cover, find_secrets, redact_document
 
 
-def memory_shape(memory: Memory, *, text: bool = True) -> dict[str, Any]:
-    """Return a memory as JSON fields; times are RFC 3339."""
+def memory_shape(memory: Memory, *, verbatim: bool = False) -> dict[str, Any]:
+    """Return a memory as JSON fields, without secrets and texts; `verbatim` as it is stored, with its texts.
+
+    Times are RFC 3339.
+    """
     shape: dict[str, Any] = {
         "id": memory.short_id,
         "full_id": memory.id,
@@ -26,18 +30,27 @@ def memory_shape(memory: Memory, *, text: bool = True) -> dict[str, Any]:
         "updated_at": memory.updated_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "metadata": dict(memory.metadata),
     }
-    if text:
-        shape["text"] = memory.text
-        shape["summary"] = memory.summary
-    return shape
+    if verbatim:
+        return shape | {"text": memory.text, "summary": memory.summary}
+    redacted: dict[str, Any] = redact_document(shape)
+    return redacted
+
+
+def found_text(match: Match) -> str:
+    """Return the text of the best chunk without secrets, those that reach beyond it included."""
+    whole, chunk = match.memory.indexed_text, match.chunk
+    return cover(whole, find_secrets(whole), chunk.start, chunk.end)
 
 
 def match_shape(match: Match, *, explain: bool = False) -> dict[str, Any]:
-    """Return a match as JSON fields: the memory without its whole text, its best chunk, its score."""
-    shape = memory_shape(match.memory, text=False) | {
+    """Return a match as JSON fields: the memory without its whole text, its best chunk, its score.
+
+    Secrets are replaced.
+    """
+    shape = memory_shape(match.memory) | {
         "score": round(match.score, 4),
-        "heading": match.chunk.heading,
-        "text": match.chunk.text.strip(),
+        "heading": redact_document(match.chunk.heading),
+        "text": found_text(match).strip(),
         "duplicates": [identifier[:12] for identifier in match.duplicates],
     }
     if explain:

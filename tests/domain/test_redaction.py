@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.redaction import Secret, cover, find_secrets, redact
+from ragmem.domain.redaction import Secret, cover, find_secrets, redact, redact_document
 from ragmem.domain.secret_shapes import SHAPES
 
 LETTERS = string.ascii_letters + string.digits
@@ -290,3 +290,43 @@ def test_no_text_takes_more_than_linear_time(part):
 
 def test_a_secret_is_a_span_of_the_text():
     assert find_secrets(f"x {KEYS['npm']}") == [Secret(2, 42, "npm token")]
+
+
+def test_a_document_is_redacted_wherever_a_text_stands_and_keeps_its_shape():
+    key, password = KEYS["GitHub"], "hunter" + made(9)
+    document = {
+        "title": f"Use {key}",
+        "tags": ["deploy", key],
+        "metadata": {"db_password": password, "author": "Sam"},
+        "numbers": [1, 2.5, None, True],
+        "pairs": ("a", "b"),
+    }
+    assert redact_document(document) == {
+        "title": "Use [redacted: GitHub token]",
+        "tags": ["deploy", "[redacted: GitHub token]"],
+        "metadata": {"db_password": "[redacted: password]", "author": "Sam"},
+        "numbers": [1, 2.5, None, True],
+        "pairs": ["a", "b"],
+    }
+    assert document["tags"][1] == key
+
+
+def test_what_begins_in_one_text_of_a_document_hides_no_other():
+    begun = PEM.format("").partition("\n-----END")[0]
+    texts = ["<private>mine", "yours", begun, "an example", f"{KEYS['Slack bot']}", "last"]
+    assert redact_document(texts) == [
+        "[redacted: private]",
+        "yours",
+        "[redacted: private key]",
+        "an example",
+        "[redacted: Slack token]",
+        "last",
+    ]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.sampled_from([*KEYS.values(), PEM.format("RSA "), "password:", "<private>", "a b", "", "="]))
+)
+def test_texts_of_a_document_are_redacted_as_each_alone(texts):
+    assert redact_document(texts) == [redact(f": {text}")[0][2:] for text in texts]

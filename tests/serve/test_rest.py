@@ -1,6 +1,7 @@
 """The REST interface without a socket: shapes, scopes, refusals, failures."""
 
 import fcntl
+import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -202,6 +203,25 @@ def test_a_text_is_found_as_soon_as_it_is_stored(client):
     found = ok(client.post("/query", query="Grafana dashboards Kibana"))
     assert found["references"][0]["file_path"] == "dash.md"
     assert found["references"][0]["memory_id"] == answer["memory_ids"][0]
+
+
+def test_no_answer_shows_a_secret_of_what_is_stored(client):
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
+    text = f"We decided that `Deploybot` pushes to Harbour with {key}, because the error came from SSH keys."
+    ok(client.post("/documents/text", text=text, title=f"Deploybot {key}", file_source=f"notes/{key}.md"))
+    question = {"query": "how does Deploybot push to Harbour", "include_chunk_content": True}
+    for mode in MODES:
+        answers = (
+            client.post("/query", **question, mode=mode),
+            client.post("/query/data", **question, mode=mode),
+        )
+        for answer in answers:
+            assert "[redacted: GitHub token]" in json.dumps(ok(answer))
+            assert key not in answer.text
+    graph = client.get("/graphs", label="*")
+    assert "Deploybot" in json.dumps(ok(graph))
+    assert key not in graph.text
+    assert key not in client.get("/graph/label/list").text
 
 
 def test_the_same_text_again_is_duplicated_and_a_changed_one_replaces_it(client):

@@ -210,3 +210,21 @@ def test_dates_as_people_type_them(text, expected):
 def test_a_text_that_is_no_date_is_refused_by_name(text):
     with pytest.raises(UsageError, match="is not a date"):
         parse_moment(text, now=NOW)
+
+
+def test_a_secret_is_shown_by_inspect_alone(inside, tmp_path, notes):
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
+    note = notes / "deploybot.md"
+    note.write_text(
+        f"---\ntitle: Deploybot with {key}\napi_key: {key[4:]}\n---\n"
+        f"# Deploybot with {key}\n\nWe decided that Deploybot uses {key}, because the error came from SSH.\n"
+    )
+    inside("ingest", str(note), "--project", "user", **home)
+    for form in ((), ("--explain",), ("--json",), ("--jsonl",), ("--context",)):
+        told = inside("query", "what does Deploybot use", *form, **home)
+        assert "[redacted: GitHub token]" in told.stdout, form
+        assert key[4:] not in told.stdout, form
+    (identifier,) = inside("query", "Deploybot", "--ids", **home).stdout.split()
+    assert key in inside("inspect", "memory", identifier, **home).stdout
+    assert key in inside("inspect", "memory", identifier, "--json", **home).stdout

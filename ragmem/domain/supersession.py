@@ -16,20 +16,6 @@ MIN_ID = 4
 MIN_NAME = 3
 """A shorter file name ("a.md" without its ending) names nothing for sure."""
 
-_HISTORY = re.compile(
-    r"\b(?:used to|previously|formerly|originally|histor\w+|earlier|former|at first|in the past|back then"
-    r"|superseded|before (?:that|it|this|the (?:change|switch|move|rewrite|migration|decision))"
-    r"|old (?:way|version|value|name|rule|behaviou?r)|what (?:was|were|did|had)|changed (?:since|from|over)"
-    r"|(?:how|when|why) (?:did|has|have|was|were)\b[^?]{0,60}?"
-    r"\b(?:changed?|evolved?|moved?|switch(?:ed)?|replaced?|drop(?:ped)?))\b",
-    re.IGNORECASE,
-)
-
-
-def wants_history(question: str) -> bool:
-    """Tell whether a question asks how things were: then what was superseded stands in its own place."""
-    return _HISTORY.search(question) is not None
-
 
 def declared(metadata: Mapping[str, str], keys: Sequence[str] = REPLACES) -> tuple[str, ...]:
     """Return the ids, URIs and file names that stand under any of the keys, each once."""
@@ -86,26 +72,40 @@ def successors(memories: Sequence[Memory]) -> dict[str, str]:
 def behind_successors(groups: Sequence[Collapsed]) -> list[Collapsed]:
     """Return the groups with each superseded memory behind the one that replaces it, best first.
 
-    The successor takes the better score of the two (`superseded` among its terms tells it), and its place. A
-    superseded memory whose successor was not found stays where it is. No match is lost or doubled.
+    The successor takes the better score of the two (`superseded` among its terms tells it), and its place,
+    also where it stood behind the older one because it says nearly the same. A superseded memory whose
+    successor was not found stays where it is. No match is lost or doubled.
     """
-    last = successors([group.match.memory for group in groups])
-    by_id = {group.match.memory.id: group for group in groups}
-    joined: dict[str, Collapsed] = {key: group for key, group in by_id.items() if key not in last}
-    for group in groups:
-        target = last.get(group.match.memory.id)
-        if target is None:
-            continue
-        before = joined[target]
-        match = before.match
-        if group.match.score > match.score:
-            terms: Mapping[str, float] = {**match.terms, "superseded": group.match.score}
-            match = replace(match, score=group.match.score, terms=terms)
-        joined[target] = Collapsed(match, (*before.duplicates, group.match, *group.duplicates))
+    last = successors([match.memory for group in groups for match in (group.match, *group.duplicates)])
+    if not last:
+        return list(groups)
+    headed = [_headed_by_successor(group, last) for group in groups]
+    home = {
+        match.memory.id: at for at, group in enumerate(headed) for match in (group.match, *group.duplicates)
+    }
+    joined = {at: group for at, group in enumerate(headed) if group.match.memory.id not in last}
+    for group in headed:
+        if group.match.memory.id in last:
+            at = home[last[group.match.memory.id]]
+            before = joined[at]
+            joined[at] = Collapsed(
+                _raised(before.match, group.match),
+                (*before.duplicates, group.match, *group.duplicates),
+            )
     return sorted(joined.values(), key=lambda group: (-group.match.score, group.match.memory.id))
 
 
-def superseded_in(group: Collapsed) -> tuple[Match, ...]:
-    """Return those behind a group's match that it replaces, and not those that merely say the same."""
-    last = successors([group.match.memory, *(match.memory for match in group.duplicates)])
-    return tuple(match for match in group.duplicates if match.memory.id in last)
+def _headed_by_successor(group: Collapsed, last: Mapping[str, str]) -> Collapsed:
+    """Return a group with its best match that nothing replaces in front; unchanged where there is none."""
+    matches = (group.match, *group.duplicates)
+    head = next((match for match in matches if match.memory.id not in last), group.match)
+    if head is group.match:
+        return group
+    return Collapsed(_raised(head, group.match), tuple(match for match in matches if match is not head))
+
+
+def _raised(match: Match, older: Match) -> Match:
+    """Return a match with the score of the older one, if that is better."""
+    if older.score <= match.score:
+        return match
+    return replace(match, score=older.score, terms={**match.terms, "superseded": older.score})

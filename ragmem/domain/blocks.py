@@ -19,6 +19,7 @@ _LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})(.*)$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+")
+_MARKER = re.compile(r"(?:\d{1,4}[.)]|[-*+])\s*")
 _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
 _SENTENCE_END = re.compile(
     r"[.!?]['\")\]*_`]{0,4}[ \t\r\n]+(?=[^a-z\s])|[\u3002\uff01\uff1f][\u300d\u300f\u201d\u2019)]{0,2}"
@@ -197,6 +198,19 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield span
 
 
+def statements(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences in text[start:end], the marker of a list item with its first one."""
+    begun: int | None = None
+    stop = start
+    for begin, stop in sentences(text, start, end):
+        begun = begin if begun is None else begun
+        if not _MARKER.fullmatch(text, begun, stop):
+            yield begun, stop
+            begun = None
+    if begun is not None:
+        yield begun, stop
+
+
 def units(text: str) -> Iterator[tuple[Block, int, int]]:
     """Yield the statements of a text, each with its block: sentences, or lines of tables and fences.
 
@@ -215,7 +229,7 @@ def units(text: str) -> Iterator[tuple[Block, int, int]]:
                     continue
                 yield block, begin, stop
         else:
-            for begin, stop in sentences(text, block.start, block.end):
+            for begin, stop in statements(text, block.start, block.end):
                 yield block, begin, stop
 
 

@@ -1,11 +1,10 @@
 """Parts of a text that can be shown by themselves: whole sentences, lines of tables, code and headings."""
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from ragmem.domain.blocks import Form, blocks, lines, sentences
+from ragmem.domain.blocks import Form, blocks, lines, statements
 from ragmem.domain.pieces import size_of
 
 CHARACTERS_PER_TOKEN = 4
@@ -14,7 +13,6 @@ GAP = "[…]"
 """Stands where text of the same memory was left out between two parts."""
 
 Span = tuple[int, int]
-_MARKER = re.compile(r"(?:\d{1,4}[.)]|[-*+])\s*")
 
 
 def estimate_tokens(text: str) -> int:
@@ -42,15 +40,7 @@ def atoms(text: str) -> list[Span]:
             found.append((rows[0][0], rows[head][1]))
             found.extend(rows[head + 1 :])
         else:
-            begun = None
-            for start, end in sentences(text, block.start, block.end):
-                begin = start if begun is None else begun
-                # The number of a list item is no sentence.
-                begun = begin if _MARKER.fullmatch(text, begin, end) else None
-                if begun is None:
-                    found.append((begin, end))
-            if begun is not None:
-                found.append((begun, block.end))
+            found.extend(statements(text, block.start, block.end))
     return found
 
 

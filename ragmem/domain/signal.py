@@ -48,6 +48,7 @@ _GREETING_OPENERS = frozenset(_OPENERS.split())
 _GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
 _SPECIFIC = re.compile(r"`[^`\n]+`|\b\w+[_/.:]\w+|[a-z][A-Z]|\d")
+_ITEM_NUMBER = re.compile(r"\d{1,4}[.)]\s")
 _NUMBERS = ("no marker", "one marker", "two markers", "three or more markers")
 
 MAX_SENTENCE_CHARS = 600
@@ -131,4 +132,6 @@ def summarize(text: str, *, max_sentences: int = 8) -> str:
 def _signal_of(sentence: str) -> float:
     """Return how much signal a sentence carries: its distinct markers, and a little for naming something."""
     lowered = sentence.lower()
-    return sum(marker in lowered for marker in MARKERS) + (0.5 if _SPECIFIC.search(sentence) else 0.0)
+    # The number of a list item names nothing.
+    named = _SPECIFIC.search(sentence, found.end() if (found := _ITEM_NUMBER.match(sentence)) else 0)
+    return sum(marker in lowered for marker in MARKERS) + (0.5 if named else 0.0)

@@ -85,6 +85,14 @@ def test_a_summary_prefers_the_sentences_with_most_markers_and_keeps_their_order
     )
 
 
+def test_the_number_of_a_list_item_is_no_sentence_of_a_summary():
+    text = "Rules:\n\n1. Ask first, because the quay is narrow.\n2. Moor at berth 12.\n3. Rest.\n"
+    assert summarize(text).splitlines() == [
+        "1. Ask first, because the quay is narrow.",
+        "2. Moor at berth 12.",
+    ]
+
+
 def test_a_text_without_signal_is_summarized_by_its_beginning():
     assert summarize("One thing. Another thing. A third.", max_sentences=2) == "One thing.\nAnother thing."
 

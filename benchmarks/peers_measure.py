@@ -197,7 +197,8 @@ def _kept(standing: Standing, extent: Extent) -> int:
     try:
         for name, text in MORE[: extent.more]:
             found, _ = worker.ask(extent.timeout, do="ask", text=text, limit=LIMIT)
-            kept += any(Path(one).stem == name for one in found)
+            # One of them appends a suffix of its own.
+            kept += any(Path(one).name.startswith(f"{name}.") for one in found)
         worker.close()
     finally:
         worker.kill()

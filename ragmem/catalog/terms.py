@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 
-from ragmem.catalog.words import folded, stem
+from ragmem.catalog.words import folded, pairs, stem
 from ragmem.domain.identifiers import parts
 from ragmem.domain.model import Hit
 
@@ -97,20 +97,20 @@ def _terms_of_field(text: str) -> Analysed:
 
 def _terms(text: str) -> Analysed:
     words = folded(text)
-    found: dict[int, int] = {}
-    for word, often in Counter(words).items():
-        term = term_of(word)
-        found[term] = found.get(term, 0) + often
+    found = Counter(map(term_of, words))
+    found.update(map(term_of, pairs(text)))
     for name, often in _names_in(text).items():
         for word in _words_in(name):
             term = term_of(word)
-            found[term] = found.get(term, 0) + often
+            found[term] += often
     return len(words), found
 
 
-def _names_in(text: str) -> dict[str, int]:
+def _names_in(text: str) -> Counter[str]:
     """Return the names in a text that are more than one word, and how often each occurs."""
     names = Counter(_JOINED.findall(text))
+    if not _HUMP.search(text):
+        return names
     for word, often in Counter(_WORD.findall(text)).items():
         if not word.islower() and not word[1:].islower() and _HUMP.search(word):
             names[word] += often
@@ -142,6 +142,7 @@ def terms_of(query: str) -> dict[str, int]:
     text = _CONTRACTED.sub(" ", query)
     words = list(dict.fromkeys(folded(text)))
     telling = [word for word in words if word not in STOP_WORDS] or words or folded(query)
+    telling += pairs(text)
     for name in _names_in(text):
         telling += [word for word in _words_in(name) if word not in STOP_WORDS]
     found: dict[int, str] = {}

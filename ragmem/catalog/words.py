@@ -1,11 +1,13 @@
 """Cut texts into the words that full text search finds them by, in the way of SQLite's FTS5.
 
 The same as its tokenizer `porter unicode61 remove_diacritics 2`: runs of letters and digits, folded, without
-accents, with their English endings removed (M. F. Porter, "An algorithm for suffix stripping", 1980).
+accents, with their English endings removed (M. F. Porter, "An algorithm for suffix stripping", 1980). Only a
+letter of a script that is written without spaces is a word by itself: a run of those is a whole sentence.
 """
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
@@ -13,21 +15,30 @@ _SEPARATOR = " "
 _COMBINING = range(0x300, 0x332)
 """Accents that stand behind their letter; further ones separate words, as in SQLite."""
 
+# Thai, Lao, Burmese, Hangul, Khmer, Kana, Han; Hangul has spaces, but joins particles to its nouns.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f"
+    "\U00020000-\U0003ffff"
+)
+_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]{{2,}}")
+
 SHORTEST_STEMMED = 3
 LONGEST_STEMMED = 64
 """Bytes; a longer word is a hash or a blob, and has no ending."""
 
-# (suffix, replacement); of each list the first suffix that fits decides, so longer ones come first.
-_STEP_2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
-    ("logi", "log"), ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
-    ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
-    ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
-)  # fmt: skip
-_STEP_3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
-    ("ness", ""),
-)  # fmt: skip
+# Suffix -> replacement; of each step the first suffix that fits decides, so longer ones come first.
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
+    "logi": "log", "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
+    "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive",
+    "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_STEP_3 = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "",
+    "ness": "",
+}  # fmt: skip
 _STEP_4 = (
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism",
     "ate", "iti", "ous", "ive", "ize",
@@ -49,6 +60,8 @@ def _fold(letter: str) -> str:
     category = unicodedata.category(letter)
     if category[0] not in "LN" and category != "Co":
         return "" if ord(letter) in _COMBINING else _SEPARATOR
+    if _UNSPACED_LETTER.match(letter):
+        return f"{_SEPARATOR}{letter}{_SEPARATOR}"
     # Letters that fold into two, such as the German sharp s, stay as they are.
     folded = next((form for form in (letter.casefold(), letter.lower()) if len(form) == 1), letter)
     base = unicodedata.normalize("NFD", folded)[0]
@@ -65,6 +78,13 @@ def folded(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     return [word for word in text.translate(_FOLDING).split(_SEPARATOR) if word]
+
+
+def pairs(text: str) -> list[str]:
+    """Return each two neighbours in a script without spaces, where one letter tells little."""
+    if text.isascii():
+        return []
+    return [run[place : place + 2] for run in _UNSPACED_RUN.findall(text) for place in range(len(run) - 1)]
 
 
 @lru_cache(maxsize=65536)
@@ -127,8 +147,10 @@ def _past(word: str) -> str:
     return word
 
 
-def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
-    for suffix, replacement in endings:
+def _replaced(word: str, endings: Mapping[str, str]) -> str:
+    if not word.endswith(tuple(endings)):  # most words, told at once
+        return word
+    for suffix, replacement in endings.items():
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)
             return stem + replacement if _measure(stem) else word
@@ -136,6 +158,8 @@ def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
 
 
 def _bare(word: str) -> str:
+    if not word.endswith(_STEP_4):
+        return word
     for suffix in _STEP_4:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)

@@ -12,7 +12,7 @@ from functools import cached_property
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.passages import Passage, passages
 from ragmem.catalog.terms import STOP_WORDS, terms_of
-from ragmem.catalog.words import stem, words_of
+from ragmem.catalog.words import pairs, stem, words_of
 from ragmem.domain.model import Hit
 from ragmem.ports import Store, TellsMentions
 
@@ -72,8 +72,8 @@ class _Read:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Each of them once."""
-        return frozenset(self.stems)
+        """What a question's words are compared with: each of them once."""
+        return frozenset((*self.stems, *pairs(self._plain)))
 
     @cached_property
     def _flat(self) -> str:

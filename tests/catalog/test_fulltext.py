@@ -81,6 +81,38 @@ def test_the_ends_of_words_and_accents_make_no_difference(filled):
     assert found(filled, "warmetauscher cafe") == ["accents"]
 
 
+UNSPACED = {
+    "zh": "我们用数据库锁来保护写入。读者不需要等待。",
+    "zh-other": "部署之前要备份配置文件。",
+    "ja": "メモリは再起動のあとも残ります。",
+    "ko": "데이터베이스는 잠금으로 보호됩니다.",
+    "th": "ฐานข้อมูลถูกล็อกเมื่อเขียน",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("数据库的锁是什么", "zh"),
+        ("锁", "zh"),
+        ("怎么备份配置", "zh-other"),
+        ("再起動したら", "ja"),
+        ("데이터베이스 잠금", "ko"),
+        ("ฐานข้อมูล", "th"),
+    ],
+)
+def test_a_question_in_a_script_without_spaces_finds_its_note(catalog, make, query, first):
+    catalog.memories.accept([make(uri, text, title="-") for uri, text in UNSPACED.items()])
+    assert found(catalog, query)[0] == first
+
+
+def test_a_phrase_in_a_script_without_spaces_must_occur(catalog, make):
+    catalog.memories.accept([make(uri, text, title="-") for uri, text in UNSPACED.items()])
+    assert found(catalog, "锁", phrases=["数据库锁"]) == ["zh"]
+    assert found(catalog, "数据库", phrases=["据数库"]) == []
+    assert found(catalog, "数据库 备份", excluded=["数据库"]) == ["zh-other"]
+
+
 def test_a_question_keeps_to_its_projects(catalog, make):
     catalog.memories.accept([make("mine", "kiln"), make("theirs", "kiln", project="other-1")])
     assert found(catalog, "kiln", projects=["other-1"]) == ["theirs"]

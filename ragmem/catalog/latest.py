@@ -1,12 +1,20 @@
-"""The latest memories of some sort: what an assistant reads before it has a question."""
+"""The latest memories of some sort, or of some time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
-from ragmem.catalog.rows import SELECT_MEMORY, memory_from
+from ragmem.catalog.rows import SELECT_MEMORY, memory_from, to_stamp
 from ragmem.domain.model import Category, Kind, Memory, State
+
+# From one project to the next by the index, since a DISTINCT would read all of it.
+_PROJECTS = (
+    "WITH RECURSIVE listed(project) AS (SELECT min(project) FROM memories UNION ALL"
+    " SELECT (SELECT min(project) FROM memories m WHERE m.project > listed.project) FROM listed"
+    " WHERE listed.project IS NOT NULL) SELECT project FROM listed WHERE project IS NOT NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +59,32 @@ def latest(
             [*values, limit],
         ).fetchall()
     return [memory_from(row) for row in rows]
+
+
+def within(
+    database: Database,
+    spans: Sequence[tuple[datetime, datetime]],
+    *,
+    projects: Sequence[str] | None = None,
+    limit: int,
+) -> list[tuple[str, str]]:
+    """Return (memory id, id of its first chunk) of what happened within any of the spans, latest first.
+
+    None that is trashed. Cheap enough for every question: only the index of the projects' times is searched.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    with database.read() as connection:
+        if projects is None:
+            projects = [project for (project,) in connection.execute(_PROJECTS)] if spans else []
+        for project in dict.fromkeys(projects):
+            for start, end in spans:
+                for memory_id, chunk_id, event_at in connection.execute(
+                    "SELECT m.id, c.id, m.event_at FROM memories m"
+                    " JOIN chunks c ON c.memory = m.n AND c.position = 0"
+                    " WHERE m.project = ? AND m.event_at >= ? AND m.event_at < ? AND m.state <> ?"
+                    " ORDER BY m.event_at DESC, m.id LIMIT ?",
+                    (project, to_stamp(start), to_stamp(end), State.TRASHED.value, limit),
+                ):
+                    found[memory_id] = event_at, chunk_id
+    ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))[:limit]
+    return [(memory_id, chunk_id) for memory_id, (_, chunk_id) in ranked]

@@ -75,6 +75,19 @@ def dates_asked(text: str, *, now: datetime) -> tuple[Span, ...]:
     )
 
 
+def without_dates(text: str, *, now: datetime) -> str:
+    """Return a question without the dates that it names, a blank for each."""
+    small = text.translate(_SMALL)
+    if not words.HINT.search(small):
+        return text
+    rest, at = "", 0
+    for place in _places(small, text, now.replace(tzinfo=None)):
+        start, end = place.said.found.span()
+        rest += text[at:start] + " "
+        at = end
+    return rest + text[at:]
+
+
 def _places(small: str, text: str, now: datetime) -> list[_Place]:
     places: list[_Place] = []
     for found in words.date_pattern().finditer(small):

@@ -19,6 +19,11 @@ don't didn't doesn't isn't can't what's i'm it's i've we've there's
 _STOP_WORDS = frozenset(_STOP.split())
 
 
+def means_nothing(word: str) -> bool:
+    """Tell whether a word in small letters carries no meaning by itself."""
+    return word in _STOP_WORDS
+
+
 def keywords(query: str) -> tuple[str, ...]:
     """Return up to 12 keywords of a question: first the specific ones, then the words that carry meaning.
 

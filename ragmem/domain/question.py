@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from ragmem.domain.dates_asked import dates_asked
+from ragmem.domain.dates_asked import dates_asked, without_dates
 from ragmem.domain.forms import COMMANDS, classify_token
 from ragmem.domain.identifiers import identifiers
+from ragmem.domain.keywords import means_nothing
 from ragmem.domain.spans import Span, time_match
 
 __all__ = ["Asked", "parse", "time_match"]
@@ -106,6 +107,13 @@ _SENTENCE = re.compile(
 )
 
 
+_OF_ANYTHING = frozenset(
+    "happen happened happening happens entries entry events event memories memory news notes note recap "
+    "sessions session summarise summarize summary today worked working written".split()
+)
+"""Words of a question that asks for all of a time: "what happened last week", "notes of 3 May"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question as it was read."""
@@ -130,6 +138,8 @@ class Asked:
     """It asks how things are now: of memories that contradict each other the newest is the answer."""
     asks_when: bool = False
     """It asks for a point in time: the answer is a date."""
+    only_times: bool = False
+    """Beside the times it names nothing: whatever happened then is the answer."""
     about_edits: bool = False
     """It asks who, what or when changed something: the answer tells of an edit."""
 
@@ -158,6 +168,7 @@ def parse(text: str, *, now: datetime) -> Asked:
     named = tuple(identifiers(rest))
     spoken = _PHRASE.sub(" ", _CODE.sub(" ", whole)) if plain else ""
     asking = _asking(spoken)
+    times = dates_asked(spoken, now=now)
     return Asked(
         text=rest,
         words=tuple(_WORD.findall(rest)),
@@ -166,11 +177,19 @@ def parse(text: str, *, now: datetime) -> Asked:
         identifiers=named,
         paths=tuple(name for name in named if (found := classify_token(name)) and found[1] == "file"),
         pasted_error=pasted,
-        times=dates_asked(spoken, now=now),
+        times=times,
+        only_times=bool(times) and not phrases and _says_nothing(without_dates(spoken, now=now)),
         wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(asking)),
         wants_newest=_NEWEST.search(asking) is not None,
         asks_when=_WHEN.search(asking) is not None,
         about_edits=_EDITS.search(asking) is not None,
+    )
+
+
+def _says_nothing(text: str) -> bool:
+    return all(
+        means_nothing(word) or word in _OF_ANYTHING
+        for word in (found.lower().replace("\u2019", "'") for found in _WORD.findall(text))
     )
 
 

@@ -12,6 +12,9 @@ Stretch = tuple[datetime, datetime]
 OPEN_LENGTH = timedelta(days=7)
 """How long an open span counts as outside its named end: "since Monday" may well mean the weekend before."""
 
+LONG = timedelta(days=35)
+"""A longer span, or an open one, says little: half of all memories may lie within it."""
+
 GONE = 3.0
 """Lengths of a span away from it where nothing is left: half to the power of 9 is 0.2 %."""
 
@@ -70,6 +73,13 @@ def shift_months(moment: datetime, count: int) -> datetime:
         first + (moment.day - 1) * _DAY + (moment - datetime.combine(moment, time.min)),
         after - _DAY + (moment - datetime.combine(moment, time.min)),
     )
+
+
+def short(spans: Sequence[Span]) -> list[tuple[datetime, datetime]]:
+    """Return the spans with two ends that are short enough to tell memories apart."""
+    return [
+        (start, end) for start, end in spans if start is not None and end is not None and end - start <= LONG
+    ]
 
 
 def time_match(event_time: datetime, spans: Sequence[Span]) -> float:

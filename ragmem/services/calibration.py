@@ -90,7 +90,7 @@ DEFAULT = Calibration("", 0, Spread(0.2, 0.08, 0.07, 0.19, 0.36), Spread(0.34, 0
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Standing:
     """How far the best hit stands above what questions without an answer find.
 
     `margin` is the cosine's distance from the floor; below 0 the question has, as a rule, no answer here.
@@ -100,8 +100,8 @@ class Evidence:
     terms: dict[str, float] = field(default_factory=dict)
 
 
-def weigh(cosines: Sequence[float], coverage: float, calibration: Calibration | None) -> Evidence:
-    """Return the evidence of the best hits: their cosines, highest first, and the best memory's coverage.
+def weigh(cosines: Sequence[float], coverage: float, calibration: Calibration | None) -> Standing:
+    """Return how the best hits stand: their cosines, highest first, and the best memory's coverage.
 
     `coverage` is the share (0..1) of the question's idf mass whose words occur in one memory. Where there are
     no cosines, the margin is by coverage alone: that of nine in twenty generic questions is below it.
@@ -110,7 +110,7 @@ def weigh(cosines: Sequence[float], coverage: float, calibration: Calibration | 
     beyond = (coverage - known.coverage.mean) / max(known.coverage.deviation, 0.01)
     terms = {"coverage_z": beyond, "background": known.cosine.mean}
     if not cosines:
-        return Evidence(coverage - known.coverage.high, terms)
+        return Standing(coverage - known.coverage.high, terms)
     best = cosines[0]
     floor = BASE + PER_BACKGROUND * known.cosine.mean - PER_COVERAGE * coverage
     terms |= {
@@ -118,7 +118,7 @@ def weigh(cosines: Sequence[float], coverage: float, calibration: Calibration | 
         "cosine_gap": best - cosines[min(len(cosines), _DEPTH) - 1],
         "floor": floor,
     }
-    return Evidence(best - floor, terms)
+    return Standing(best - floor, terms)
 
 
 def due(known: Calibration | None, chunks: int) -> bool:

@@ -24,7 +24,8 @@ class Candidate:
     """A memory that may answer, its best chunk, and what speaks for it.
 
     `ranks` are its ranks in the lists that found it, by their names, `further` its scores in those beside
-    words and vectors, `also` the chunks that promise nearly as much as the best one.
+    words and vectors, `also` the chunks that promise nearly as much as the best one. `compared` is False
+    where it has no vector yet: then it is taken for one like the others.
     """
 
     memory_id: str
@@ -33,6 +34,7 @@ class Candidate:
     ranks: Mapping[str, int] = field(default_factory=dict)
     further: Mapping[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    compared: bool = True
 
 
 class Gathering:
@@ -50,7 +52,7 @@ class Gathering:
         """Search by words, `depth` chunks, and by vectors where there is a store; raises BackendError."""
         self._catalog = catalog
         self._store = store
-        self._asked = asked
+        self.asked = asked
         self._projects = projects
         self._ranks: dict[str, dict[str, int]] = {}
         self._scores: dict[str, dict[str, float]] = {}
@@ -74,11 +76,6 @@ class Gathering:
     def by_vectors(self) -> bool:
         """Whether any chunk was found by its vector."""
         return bool(self._ranks["vectors"])
-
-    @property
-    def lexical(self) -> LexicalHits:
-        """What full text found."""
-        return self._lexical
 
     def add(self, name: str, hits: Sequence[Hit]) -> None:
         """Take the hits of a further list as candidates; its scores are kept under its name."""
@@ -107,20 +104,20 @@ class Gathering:
     def _search(self, also: Sequence[str], *, depth: int) -> LexicalHits:
         return fulltext.search(
             self._catalog.database,
-            self._asked.text,
+            self.asked.text,
             limit=depth,
             projects=self._projects,
             also=also,
-            phrases=self._asked.required,
-            excluded=self._asked.excluded,
+            phrases=self.asked.required,
+            excluded=self.asked.excluded,
         )
 
     def _allowed(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits that have the question's phrases and none of what it excludes."""
-        if not (self._asked.required or self._asked.excluded):
+        if not (self.asked.required or self.asked.excluded):
             return hits
         passed = fulltext.allowed(
-            self._catalog.database, self._asked.required, self._asked.excluded, [hit.chunk_id for hit in hits]
+            self._catalog.database, self.asked.required, self.asked.excluded, [hit.chunk_id for hit in hits]
         )
         return [hit for hit in hits if hit.chunk_id in passed]
 
@@ -139,7 +136,7 @@ class Gathering:
         if isinstance(self._store, ComparesChunks):
             wanted = (self._owners.keys() | set(self._openings.values())) - self._cosines.keys()
             self._cosines |= self._store.similarities(
-                self._asked.text, sorted(wanted), projects=self._projects
+                self.asked.text, sorted(wanted), projects=self._projects
             )
             # A chunk that has no vector yet is taken for one like the others.
             self._unknown = fmean(self._cosines.values())
@@ -181,4 +178,5 @@ class Gathering:
         best, *others = sorted(chunks, key=promise, reverse=True)
         enough = NEARLY * promise(best)[0]
         also = tuple(key for key in others[:ALSO] if promise(key)[0] >= enough)
-        return Candidate(memory_id, best, evidence, ranks, further, also)
+        compared = bool(known) or not isinstance(self._store, ComparesChunks)
+        return Candidate(memory_id, best, evidence, ranks, further, also, compared)

@@ -15,9 +15,6 @@ from ragmem.services.respite import Respite
 MOST = 3
 """Further texts of a question; each is searched for by full text and by vectors."""
 
-WEIGHT = 0.5
-"""Of a list that an expanded text found, beside those of the question itself."""
-
 LONGEST = 200
 """Characters of an expanded text; a longer one is an answer and no question."""
 
@@ -125,6 +122,6 @@ def needed(language_model: LanguageModel | None) -> LanguageModel:
     if language_model is None:
         raise BackendError(
             "a question is expanded by a language model, and none is configured",
-            hint="name one in config.toml, [language_model], or ask without --expand",
+            hint="name one in config.toml, [language_model], or ask without --expand (query.expand = false)",
         )
     return language_model

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ragmem.catalog import fulltext
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain import question as reading
 from ragmem.domain.keywords import keywords
@@ -19,6 +20,7 @@ from ragmem.services.asking import Answer, Policy, Question
 from ragmem.services.assistance import Assistance
 from ragmem.services.calibration import Calibration
 from ragmem.services.candidates import Gathering
+from ragmem.services.date_list import dated
 from ragmem.services.edit_list import edited
 from ragmem.services.graph_list import graph_list
 from ragmem.services.ranking import Weighed, finish, weigh
@@ -60,6 +62,11 @@ def ask(
     assistance = assistance or Assistance()
     asked = reading.parse(text, now=now)
     notes: list[str] = []
+    if question.nearest:
+        # However little speaks for it.
+        policy = replace(
+            policy, abstain=False, min_similarity=-1.0, decay=replace(policy.decay, min_score=0.0)
+        )
     if question.mode is not None:
         try:
             with _asking(respite):
@@ -81,12 +88,23 @@ def ask(
             notes.append(f"searched by full text only: {error.told}")
     if gathering is None:
         gathering = Gathering(catalog, None, asked, projects=question.projects, depth=depth)
+    otherwise = False
     if question.expand and assistance.expand is not None:
-        notes += _add_expanded(gathering, catalog, store, question, assistance.expand, policy=policy, now=now)
+
+        def searched(other: str) -> Gathering:
+            with _asking(respite):
+                read = reading.parse(other, now=now)
+                return Gathering(catalog, store, read, projects=question.projects, depth=depth)
+
+        texts, note = assistance.expand(question.text)
+        otherwise, told = _add_expanded(gathering, texts, searched, policy, assistance.calibration)
+        notes += [one for one in (note, told) if one]
     _add_further(gathering, catalog, store, question, asked, policy=policy)
     weighed = weigh(gathering, asked, policy)
     evidence, answered = _evidence(gathering, asked, weighed, assistance.calibration)
-    if policy.abstain and not question.nearest and not answered:
+    if not weighed and gathering.by_vectors:
+        notes.append("nothing here comes near enough to answer it; --nearest shows what is nearest")
+    if policy.abstain and not (answered or otherwise):
         notes.append(
             f"nothing here answers it: the nearest memory has a cosine of {evidence['cosine']:.2f}, and an"
             f" answer has {evidence['floor']:.2f} or more; --nearest shows it"
@@ -127,34 +145,42 @@ def _add_further(
     projects = question.projects
     if asked.paths and (edits := edited(catalog, asked.paths, projects=projects, limit=FURTHER)):
         gathering.add("edits", edits)
+    if asked.times and (
+        hits := dated(
+            catalog, asked.times, projects=projects, limit=FURTHER * (10 if question.filtered else 1)
+        )
+    ):
+        gathering.add("dates", hits)
     if store is not None and policy.graph_weight and gathering.by_vectors:
         best = sorted(weigh(gathering, asked, policy), key=lambda item: (-item.relevance, item.memory_id))
         seeds = [
             Hit(item.chunk_id, item.memory_id, rank, item.relevance)
             for rank, item in enumerate(best[:SEEDS], start=1)
         ]
-        hits = graph_list(catalog, store, asked.text, projects=projects, limit=FURTHER, seeds=seeds)
-        if hits:
-            gathering.add("graph", hits)
+        linked = graph_list(catalog, store, asked.text, projects=projects, limit=FURTHER, seeds=seeds)
+        if linked:
+            gathering.add("graph", linked)
 
 
 def _add_expanded(
     gathering: Gathering,
-    catalog: Catalog,
-    store: Store | None,
-    question: Question,
-    expand: Callable[[str], tuple[tuple[str, ...], str]],
-    *,
+    texts: Sequence[str],
+    searched: Callable[[str], Gathering],
     policy: Policy,
-    now: datetime,
-) -> list[str]:
-    """Add what other words of the question find; return the notes."""
-    texts, note = expand(question.text)
+    known: Calibration | None,
+) -> tuple[bool, str]:
+    """Add what other words of the question find; return whether anything answers those, and a note."""
     best: dict[str, Weighed] = {}
+    answered, note = False, ""
     for text in texts:
-        asked = reading.parse(text, now=now)
-        other = Gathering(catalog, store, asked, projects=question.projects, depth=policy.candidates)
-        for item in weigh(other, asked, policy):
+        try:
+            other = searched(text)
+        except BackendError as error:
+            note = f"searched without other words: {error.told}"
+            break
+        weighed = weigh(other, other.asked, policy)
+        answered |= bool(weighed) and _evidence(other, other.asked, weighed, known)[1]
+        for item in weighed:
             if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
                 best[item.memory_id] = item
     ranked = sorted(best.values(), key=lambda item: (-item.relevance, item.memory_id))[:FURTHER]
@@ -162,7 +188,7 @@ def _add_expanded(
         "expanded",
         [Hit(item.chunk_id, item.memory_id, rank, item.relevance) for rank, item in enumerate(ranked, 1)],
     )
-    return [note] if note else []
+    return answered, note
 
 
 def _evidence(
@@ -171,14 +197,20 @@ def _evidence(
     """Return the terms of whether anything here answers the question, and whether something may."""
     if known is None or not weighed or not gathering.by_vectors:
         return {}, True
-    cosines = sorted((item.terms["cosine"] for item in weighed), reverse=True)
+    compared = [item for item in weighed if "cosine" in item.terms]
+    cosines = sorted((item.terms["cosine"] for item in compared), reverse=True) or [0.0]
     in_chunk = max(item.terms["coverage"] for item in weighed)
     found = calibration.weigh(cosines, max(item.terms["whole_coverage"] for item in weighed), known)
     terms = {"cosine": cosines[0], "coverage": in_chunk, **found.terms, "margin": found.margin}
-    # Who asks for words is answered by where they all stand, and for a file's edits by those.
-    verbatim = bool(asked.phrases) or in_chunk > FULLY_COVERED
-    recorded = any(item.terms.get("edits") or item.terms.get("expanded") for item in weighed)
-    return terms, found.margin >= 0 or verbatim or recorded
+    # What has no vector yet can only be judged by its words.
+    waiting = [item.terms["whole_coverage"] for item in weighed if "cosine" not in item.terms]
+    by_words = bool(waiting) and calibration.weigh([], max(waiting), known).margin >= 0
+    # Who asks for words is answered by where they all stand, who asks for a file's edits by those, and who
+    # asks for nothing but a time by what happened then.
+    verbatim = bool(asked.required) or in_chunk > FULLY_COVERED
+    lists = ("edits", "dates") if asked.only_times else ("edits",)
+    recorded = any(name in item.terms for item in weighed for name in lists)
+    return terms, found.margin >= 0 or by_words or verbatim or recorded
 
 
 @contextmanager
@@ -216,6 +248,9 @@ def _ask_engine(
         graph["relationships"] += data.get("relationships", [])
         for rank, chunk in enumerate(data.get("chunks", []), start=1):
             ranks[chunk["chunk_id"]] = min(rank, ranks.get(chunk["chunk_id"], rank))
+    if asked.required or asked.excluded:
+        passed = fulltext.allowed(catalog.database, asked.required, asked.excluded, list(ranks))
+        ranks = {chunk_id: rank for chunk_id, rank in ranks.items() if chunk_id in passed}
     owners = catalog.memories.chunks_by_id(ranks)
     weighed: dict[str, Weighed] = {}
     for chunk_id, rank in sorted(ranks.items(), key=lambda item: (item[1], item[0])):

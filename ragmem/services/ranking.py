@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline, chunk_from
@@ -11,7 +11,7 @@ from ragmem.domain.model import Match, State
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
 from ragmem.domain.scoring import code_share, lexical, relevance, semantic
-from ragmem.domain.spans import Span, time_match
+from ragmem.domain.spans import short, time_match
 from ragmem.domain.supersession import behind_successors
 from ragmem.services.asking import Policy, Question
 from ragmem.services.candidates import Candidate, Gathering
@@ -19,11 +19,11 @@ from ragmem.services.candidates import Candidate, Gathering
 COLLAPSE_DEPTH = 3
 """How many times as many memories as are wanted are read, since some of them say the same."""
 
-LONG_SPAN = timedelta(days=35)
-"""A longer span, or an open one, says little: half of all memories may lie within it."""
-
 EDITED, ABOUT_EDITS = 0.1, 0.6
 """What an edit of a file that the question names adds; more where it asks for edits."""
+
+ONLY_TIMES = 0.5
+"""What lying in the named time adds, at most, where the question names nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def weigh(gathering: Gathering, asked: Asked, policy: Policy) -> list[Weighed]:
                 )
             return _with_further(base, candidate.further, asked, policy)
 
-        terms = _terms(candidate, with_vectors=vectors > 0)
+        terms = _terms(candidate, with_vectors=vectors > 0 and candidate.compared)
         found.append(
             Weighed(
                 candidate.memory_id, candidate.chunk_id, as_code(0.0), terms, as_code, also=candidate.also
@@ -84,6 +84,8 @@ def _with_further(base: float, further: Mapping[str, float], asked: Asked, polic
     score += policy.graph_weight * further.get("graph", 0.0)
     if further.get("edits"):
         score += ABOUT_EDITS if asked.about_edits else EDITED
+    if asked.only_times:
+        score += ONLY_TIMES * further.get("dates", 0.0)
     return score
 
 
@@ -126,7 +128,7 @@ def finish(
     def scored(relevance: float, outline: Outline) -> tuple[float, dict[str, float]]:
         terms = {}
         if asked.times:
-            terms["time"] = when(outline.event_time, asked.times)
+            terms["time"] = time_match(outline.event_time, short(asked.times))
             relevance += policy.time_weight * terms["time"]
         relevance = min(1.0, relevance)
         age = age_days(outline.event_time, now)
@@ -167,16 +169,6 @@ def finish(
         replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
         for group in groups[: question.limit]
     )
-
-
-def when(event_time: datetime, times: Sequence[Span]) -> float:
-    """Return how well a moment fits the times that a question names, 0..1; long and open spans count not."""
-    short = [
-        span
-        for span in times
-        if None not in span and span[1] - span[0] <= LONG_SPAN  # type: ignore[operator]
-    ]
-    return time_match(event_time, short)
 
 
 def wanted(outline: Outline, question: Question) -> bool:

@@ -1,7 +1,7 @@
 """What an assistant reads when a session begins: rules, knowledge of its task, problems, last sessions."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.latest import Sort, latest
@@ -23,6 +23,12 @@ from ragmem.services.query import Answer, Question
 
 CANDIDATES = 40
 """Memories that the task is answered with before they are sorted into parts."""
+
+NEAR = 0.12
+"""How far below the floor of an answer a memory may still serve a task, which asks for less."""
+
+AMONG_NEAR = 0.6
+"""Share of the best score from which on a memory is shown where none answers."""
 
 LEAD_TOKENS = 120
 """Tokens of text of each memory in the first round: a part shows several before it shows one whole."""
@@ -109,7 +115,7 @@ def _for_task(
 ) -> list[tuple[Part, list[Excerpt]]]:
     """Return the parts with their memories, each memory in one part alone."""
     wanted = None if projects is None else tuple(projects)
-    matches = list(ask(Question(task, projects=wanted, limit=CANDIDATES)).matches)
+    matches = _bearing_on(ask, Question(task, projects=wanted, limit=CANDIDATES))
     known = {match.memory.id for match in matches}
     # A sort that the best answers hold little of is asked for by itself.
     for part, kinds in ((PROBLEMS, (Kind.ERROR,)), (RULES, (Kind.PREFERENCE,))):
@@ -134,6 +140,17 @@ def _for_task(
         return min((ranks.get(item.memory.id, len(ranks)) for item in chosen[part.title]), default=len(ranks))
 
     return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)]
+
+
+def _bearing_on(ask: Callable[[Question], Answer], question: Question) -> list[Match]:
+    """Return what answers a task; where nothing does, what is near enough to serve it."""
+    if found := ask(question).matches:
+        return list(found)
+    nearest = ask(replace(question, nearest=True))
+    if not nearest.matches or nearest.evidence.get("margin", 0.0) < -NEAR:
+        return []
+    least = AMONG_NEAR * nearest.matches[0].score
+    return [match for match in nearest.matches if match.score >= least]
 
 
 def _for_start(

@@ -14,6 +14,7 @@ from ragmem.domain.model import Category, Chunk, Draft, Kind, Match, Memory, Sco
 from ragmem.memory import Ragmem
 from ragmem.services.context import Context, context
 from ragmem.services.query import Answer, Question
+from ragmem.services.session_context import session_context
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -302,6 +303,20 @@ def test_a_task_brings_its_answer_first_and_what_always_holds_as_well(filled):
     assert {"leak", "driver", "style", "new"} <= set(uris)
     assert len(set(uris)) == len(uris)
     assert "Problems met before" in titles(block)
+
+
+@pytest.mark.parametrize(("margin", "shown"), [(-0.11, ["b"]), (-0.13, [])])
+def test_a_task_that_nothing_answers_is_served_by_what_is_near(memory, margin, shown):
+    memory.prepare()
+    near = match_of(memory_of(1, POOL), score=0.3)
+    far = match_of(memory_of(2, "The crane by the quay lifts twelve tons on a calm day."), score=0.1)
+
+    def ask(question: Question) -> Answer:
+        found = (near, far) if question.nearest else ()
+        return Answer(question, found, "text and vectors", evidence={"margin": margin})
+
+    block = session_context(memory.catalog, ask, "close what the importer opens", projects=None)
+    assert [memory.id[0] for memory in block.memories] == shown
 
 
 def test_the_same_task_gives_the_same_block(filled):

@@ -58,9 +58,6 @@ def _spelled(name: str) -> str:
 _NAMES = re.compile(f"{_spelled('ragmemmemory')}|{_spelled('systemreminder')}")
 # Of a bracket as HTML, JSON or URL escape (&lt; &#60; \\u003c %3C) only letters and digits are left.
 _OPENERS = re.compile(r"<|(?<![a-z])it|6o|3c")
-_BEFORE = re.compile(rf"(?:\0|{_OPENERS.pattern})*+\Z")
-_REACH = 80
-"""Characters before a name in which its bracket is looked for."""
 
 
 def inert(text: str) -> str:
@@ -71,12 +68,24 @@ def inert(text: str) -> str:
     """
     skeleton = text.translate(_SKELETON)
     parts: list[str] = []
-    at = 0
+    at = passed = 0
     for name in _NAMES.finditer(skeleton):
-        before = _BEFORE.search(skeleton, max(at, name.start() - _REACH), name.start())
-        if before is None:
-            continue
-        for opener in _OPENERS.finditer(skeleton, before.start(), name.start()):
+        before = _leading(skeleton, passed, name.start())
+        passed = name.end()
+        for opener in _OPENERS.finditer(skeleton, before, name.start()):
             parts += [text[at : opener.start()], "("]
             at = opener.end()
     return "".join((*parts, text[at:])) if parts else text
+
+
+def _leading(skeleton: str, low: int, end: int) -> int:
+    """Return where the brackets and what is no letter begin that stand right before `end`, from `low` on."""
+    begin = end
+    while begin > low:
+        if skeleton[begin - 1] in "\0<":
+            begin -= 1
+        elif begin - 2 >= low and _OPENERS.fullmatch(skeleton, begin - 2, begin):
+            begin -= 2
+        else:
+            break
+    return begin

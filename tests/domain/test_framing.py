@@ -33,6 +33,8 @@ DISGUISED = [
     "<<ragmem-memory>>",
     "</ragmem-memory</ragmem-memory>>",
     "</system-reminder>",
+    f"<{' ' * 500}/ragmem-memory>",
+    "<" + "/" * 500 + "&lt;" + "\u200b" * 500 + "ragmem-memory>",
 ]
 
 
@@ -51,6 +53,7 @@ def test_a_disguised_tag_loses_its_bracket_and_nothing_else(tag):
     "text",
     [
         "the ragmem memory lies in one file",
+        "<a ragmem memory",
         "ragmem-memory is the name of the tag",
         "a < b and b > ragmem",
         "<memory>ragmem</memory>",
@@ -75,7 +78,7 @@ def test_no_text_holds_a_tag_of_the_frame_afterwards(parts):
     assert OPENING not in told.lower()
 
 
-@pytest.mark.parametrize("part", ["<", "ragmem", "<ragmem-memory>", "r\u200b", "&lt;", "ragmemmemor"])
+@pytest.mark.parametrize("part", ["<", "ragmem", "<ragmem-memory>", "r\u200b", "&lt;", "ragmemmemor", "< "])
 def test_a_hostile_text_takes_linear_time(part):
     def cost(length: int) -> float:
         text = (part * length)[:length]

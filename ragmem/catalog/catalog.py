@@ -8,6 +8,7 @@ from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
+from ragmem.catalog.migrations import Announce, silent
 from ragmem.catalog.model_record import ModelRecords
 from ragmem.catalog.overview import Overview
 from ragmem.catalog.projects import Projects
@@ -18,10 +19,14 @@ from ragmem.catalog.usage import Usage
 
 
 class Catalog:
-    """The parts of one home's catalog around one database; nothing is opened before its first use."""
+    """The parts of one home's catalog around one database; nothing is opened before its first use.
+
+    `announce` is told when `prepare` begins something that takes long; nobody is, unless it is set.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.announce: Announce = silent
         self.memories = Memories(self.database)
         self.overview = Overview(self.database)
         self.files = Files(self.database)
@@ -43,7 +48,7 @@ class Catalog:
 
     def prepare(self) -> None:
         """Create the tables where they are missing; raises StoreDamagedError on a newer schema."""
-        prepare(self.database)
+        prepare(self.database, self.announce)
 
     def close(self) -> None:
         """Close the database; closing twice is fine."""

@@ -22,6 +22,12 @@ from ragmem.catalog.backups import OF_MIGRATIONS, back_up
 from ragmem.catalog.database import Connection, Database
 from ragmem.errors import StorageError, StoreDamagedError
 
+Announce = Callable[[str], None]
+"""Is told, in one line, that something begins which lets people wait."""
+
+LARGE = 20_000_000
+"""Bytes of a database file above which its steps take more than some seconds."""
+
 TABLE = "migrations"
 """Which steps a database has taken."""
 
@@ -140,7 +146,12 @@ def standing(database: Database, connection: Connection, schema: Schema) -> Stan
     return Standing(max(recorded, default=0) if stamped is None else stamped, recorded)
 
 
-def settle(database: Database, schema: Schema, *, create: bool = True) -> bool:
+def silent(line: str) -> None:
+    """Tell nobody."""
+    del line
+
+
+def settle(database: Database, schema: Schema, *, create: bool = True, announce: Announce = silent) -> bool:
     """Bring a database to this ragmem's schema; return whether its tables are there.
 
     A new database gets them if `create`. An older one is backed up first, then takes the steps that it lacks
@@ -167,6 +178,11 @@ def settle(database: Database, schema: Schema, *, create: bool = True) -> bool:
         found = standing(database, connection, schema)
         if _is_settled(database, schema, found):
             return True
+        if found.version and _takes_long(database, _pending(schema, found)):
+            announce(
+                f'bringing "{database.place}" from schema {found.version} to {schema.version}:'
+                " about a minute for each 100,000 chunks"
+            )
         if found.version and database.dialect == "sqlite":
             label = f"before-{schema.component}-schema-{schema.version}"
             back_up(Path(database.place), label, sort=OF_MIGRATIONS)
@@ -191,6 +207,12 @@ def record(connection: Connection, schema: Schema) -> None:
             for step in schema.migrations
         ],
     )
+
+
+def _takes_long(database: Database, steps: Sequence[Migration]) -> bool:
+    if not any(step.function for step in steps):
+        return False
+    return database.dialect != "sqlite" or Path(database.place).stat().st_size > LARGE
 
 
 def _pending(schema: Schema, found: Standing) -> list[Migration]:

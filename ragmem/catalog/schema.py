@@ -3,7 +3,7 @@
 from ragmem.catalog import edits, postgres_schema
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.lexicon import build
-from ragmem.catalog.migrations import Migration, Schema, settle, statements_of
+from ragmem.catalog.migrations import Announce, Migration, Schema, settle, silent, statements_of
 from ragmem.errors import StoreDamagedError
 
 APPLICATION_ID = 0x7261676D
@@ -206,6 +206,7 @@ CATALOG = Schema(
 """The catalog in SQLite; PRAGMA user_version is its version."""
 
 
-def prepare(database: Database) -> None:
+def prepare(database: Database, announce: Announce = silent) -> None:
     """Create the tables in a new database, bring an older one up to date; see `settle` for what it raises."""
-    settle(database, postgres_schema.CATALOG if database.dialect == "postgres" else CATALOG)
+    schema = postgres_schema.CATALOG if database.dialect == "postgres" else CATALOG
+    settle(database, schema, announce=announce)

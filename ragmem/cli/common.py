@@ -27,9 +27,10 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would b
 
 
 def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Ragmem:
-    """Return this user's memory; warnings about the configuration go to stderr."""
+    """Return this user's memory; warnings about the configuration, and of a long wait, go to stderr."""
     memory = Ragmem.open(sources_file=sources_file)
     if not quiet:
+        memory.catalog.announce = tell
         for warning in memory.settings.warnings:
             tell(f"warning: {warning}")
     return memory

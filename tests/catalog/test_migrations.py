@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.backends.lightrag import schema as store_schema
-from ragmem.catalog import backups
+from ragmem.catalog import backups, migrations
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.migrations import Migration, Schema, normalised, settle, standing
 from ragmem.catalog.schema import APPLICATION_ID, CATALOG
@@ -89,7 +89,8 @@ def extended(*steps: Migration) -> Schema:
     return replace(CATALOG, migrations=(*CATALOG.migrations, *steps), _checksums={})
 
 
-ONE_MORE = Migration(3, "one more", ("CREATE TABLE more (n INTEGER)", "INSERT INTO more VALUES (1)"))
+NEXT = CATALOG.version + 1
+ONE_MORE = Migration(NEXT, "one more", ("CREATE TABLE more (n INTEGER)", "INSERT INTO more VALUES (1)"))
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in HOMES.iterdir()))
@@ -136,6 +137,20 @@ def test_released_steps_are_as_they_were_released():
 
 def test_a_new_home_needs_no_backup(new):
     assert backups.backups(new.path) == []
+
+
+def test_who_waits_for_a_large_home_is_told_once_and_for_a_small_one_not_at_all(old, monkeypatch):
+    told = []
+    for size in (old.stat().st_size, old.stat().st_size - 1):
+        monkeypatch.setattr(migrations, "LARGE", size)
+        home = unpack("schema-1", old.parents[1] / f"data-{size}").parent
+        for _ in range(2):
+            catalog = Catalog.at(home)
+            catalog.announce = told.append
+            catalog.prepare()
+            catalog.close()
+    [line] = told
+    assert f'"{home / "memory.db"}" from schema 1 to {CATALOG.version}' in line
 
 
 def test_opening_a_current_home_writes_nothing(new):
@@ -219,19 +234,19 @@ def test_the_file_of_another_program_is_not_filled(tmp_path, sql):
 
 
 def test_steps_that_were_not_taken_yet_are_taken_in_order(old, database):
-    schema = extended(ONE_MORE, Migration(4, "two more", ("UPDATE more SET n = n + 1",)))
+    schema = extended(ONE_MORE, Migration(NEXT + 1, "two more", ("UPDATE more SET n = n + 1",)))
     settle(database, schema)
     assert look(old, "SELECT n FROM more") == [(2,)]
     with database.read() as connection:
         found = standing(database, connection, schema)
-    assert found.version == 4
+    assert found.version == NEXT + 1
     assert found.recorded == schema.checksums
 
 
 def test_a_step_that_fails_leaves_the_old_version_whole(old, database):
     before = objects(old)
     with pytest.raises(StorageError):
-        settle(database, extended(ONE_MORE, Migration(4, "bad", ("INSERT INTO nowhere VALUES (1)",))))
+        settle(database, extended(ONE_MORE, Migration(NEXT + 1, "bad", ("INSERT INTO nowhere VALUES (1)",))))
     assert objects(old) == before
     assert version(old) == 1
 
@@ -242,8 +257,8 @@ def test_a_process_killed_between_steps_leaves_the_old_version_whole(old):
         "from ragmem.catalog.migrations import Migration, settle\n"
         "from ragmem.catalog.schema import CATALOG\nfrom ragmem.catalog.sqlite import SQLiteDatabase\n"
         "def die(connection):\n    os.kill(os.getpid(), 9)\n"
-        "steps = (Migration(3, 'one', ('CREATE TABLE more (n)', 'DROP TABLE log')),"
-        " Migration(4, 'two', (), die))\n"
+        "steps = (Migration(CATALOG.version + 1, 'one', ('CREATE TABLE more (n)', 'DROP TABLE log')),"
+        " Migration(CATALOG.version + 2, 'two', (), die))\n"
         "schema = replace(CATALOG, migrations=(*CATALOG.migrations, *steps), _checksums={})\n"
         "settle(SQLiteDatabase(Path(sys.argv[1])), schema)\n"
     )

@@ -131,27 +131,32 @@ COUNTED = frozenset("quarter week year".split())
 NUMERIC = frozenset("iso compact iso_month numeric year quarter".split())
 """Forms that are no date behind a word such as "version"."""
 
-LINK = re.compile(
+LINK = (
     r"(?:^|[^\w-])(?P<word>in|on|at|during|within|since|before|after|until|till|through|throughout|by|from|between"
     r"|of|around|dated|starting|prior to|up to|(?:earlier|later|older|newer) than"
     r"|more than|over|at least|longer than|less than|under)"
     r"\s{1,3}(?:the\s{1,3})?(?:(?:month|year|night|morning|evening|week)s?\s{1,3}of\s{1,3})?$"
 )
-AWAY = re.compile(
-    rf"(?:(?P<n>{_AMOUNT})(?:{_}of)?|the|last){_}(?P<unit>{_UNIT}|weekend|night|{_WEEKDAY})s?{_}(?:before|after){_}$"
+AWAY = (
+    rf"(?:(?P<n>{_AMOUNT})(?:{_}of)?|the|last){_}(?P<unit>{_UNIT}|weekend|night|{_WEEKDAY})s?"
+    rf"{_}(?:before|after){_}$"
 )
 """A distance before or after a date: "two weeks before", "the Sunday after"."""
 
-NAMES_A_NUMBER = re.compile(
+NAMES_A_NUMBER = (
     r"\b(?:version|release|build|port|id|issue|ticket|pr|line|error|code|api|tag|rfc|http|status|commit|revision"
     r"|model|row|page|step|number|no\.?)s?[\s#:=]{1,3}(?:the\s)?$"
 )
-JOINED = re.compile(
-    r"\s{0,3}(,|and|or|to|until|till|through|[-\u2013&])?\s{0,3}(?:in\s{1,3}|on\s{1,3}|the\s{1,3})?"
-)
-FOLLOWS = re.compile(
+JOINED = r"\s{0,3}(,|and|or|to|until|till|through|[-\u2013&])?\s{0,3}(?:in\s{1,3}|on\s{1,3}|the\s{1,3})?"
+FOLLOWS = (
     r"\s{0,3}(?:$|[^\w\s%:.,/-]|[,.:](?!\w)|[-\u2013]\s|(?:and|or|to|until|till|through|when|that|which|who|what|why|how"
     r"|for|with|as|at|by|from|in|on|of|the|an?|was|were|is|are|did|do|does|have|has|had|i|we|you|they|it|he|she|our"
     r"|my|their|about|but|because|after|before|since|than|versus|vs|so|if|according|compared|onwards?)\b)"
 )
-ONWARDS = re.compile(r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b")
+ONWARDS = r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b"
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return one of the patterns above, compiled when the first date is read."""
+    return re.compile(pattern)

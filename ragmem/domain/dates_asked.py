@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from ragmem.domain import date_words as words
 from ragmem.domain.date_values import LENGTHS, Said, amount, stretch_of
+from ragmem.domain.date_words import compiled
 from ragmem.domain.spans import Span, week_of
 
 MAX_SPANS = 6
@@ -92,9 +93,11 @@ def _places(small: str, text: str, now: datetime) -> list[_Place]:
     places: list[_Place] = []
     for found in words.date_pattern().finditer(small):
         before = small[max(0, found.start() - _LOOK_BACK) : found.start()]
-        link = words.LINK.search(before)
+        link = compiled(words.LINK).search(before)
         joint = None
-        if places and (joined := words.JOINED.fullmatch(small, places[-1].said.found.end(), found.start())):
+        if places and (
+            joined := compiled(words.JOINED).fullmatch(small, places[-1].said.found.end(), found.start())
+        ):
             joint = joined[1] or ""
         place = _Place(Said(found.lastgroup or "", found, now), link["word"] if link else "", joint)
         if _is_date(place, before, small, text):
@@ -108,7 +111,7 @@ def _is_date(place: _Place, before: str, small: str, text: str) -> bool:
     year = place.own_year
     if year is not None and not FIRST_YEAR <= year <= said.now.year + 1:
         return False
-    if (form in words.NUMERIC and words.NAMES_A_NUMBER.search(before)) or not _is_linked(
+    if (form in words.NUMERIC and compiled(words.NAMES_A_NUMBER).search(before)) or not _is_linked(
         place, before, small
     ):
         return False
@@ -131,7 +134,7 @@ def _is_linked(place: _Place, before: str, small: str) -> bool:
     opens = form == "compact" and not before.strip()
     if not (place.link in links or place.joint or opens):
         return False
-    return form not in words.COUNTED or words.FOLLOWS.match(small, said.found.end()) is not None
+    return form not in words.COUNTED or compiled(words.FOLLOWS).match(small, said.found.end()) is not None
 
 
 def _share_years(places: list[_Place], this_year: int) -> None:
@@ -184,7 +187,7 @@ def _directed(place: _Place, small: str) -> Span | None:
         start = end = start + (end - start) / 2
     if small.endswith("week of ", 0, place.said.found.start()):
         start, end = week_of(start.date())
-    onwards = link == "from" and words.ONWARDS.match(small, place.said.found.end())
+    onwards = link == "from" and compiled(words.ONWARDS).match(small, place.said.found.end())
     away = _away(place, small) if link in {"before", "after"} else None
     span: Span = start, end
     if away is not None:
@@ -204,7 +207,7 @@ def _directed(place: _Place, small: str) -> Span | None:
 def _away(place: _Place, small: str) -> timedelta | None:
     """Return the distance that the words before a date tell: "two weeks before", "the Sunday after"."""
     at = place.said.found.start()
-    away = words.AWAY.search(small[max(0, at - _LOOK_BACK) : at])
+    away = compiled(words.AWAY).search(small[max(0, at - _LOOK_BACK) : at])
     if away is None:
         return None
     _, most = amount(away["n"] or "one")

@@ -23,6 +23,9 @@ from enum import StrEnum
 USER = "user"
 """The scope of what belongs to the person and to no single project."""
 
+EPISODES = frozenset({"sessions", "transcripts", "conversations", "reflections"})
+"""Sources that tell what happened when, session by session."""
+
 ID_LENGTH = 26
 """Characters of an id: 128 bits of sha256 in lower-case base32."""
 

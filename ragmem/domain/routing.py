@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 from ragmem.domain.names import KNOWN_NAMES
@@ -139,11 +140,6 @@ def symbols(text: str) -> tuple[str, ...]:
 
 
 _NEWEST = re.compile(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", re.IGNORECASE)
-_FINDING = re.compile(
-    rf"\b(?:{WORDS['flaw']}|{WORDS['tool']}|findings?|severity|audit(?:ed)?|pen-?test|attackers?"
-    r"|untrusted|exposed)\b",
-    re.IGNORECASE,
-)
 
 
 def wants_newest(text: str) -> bool:
@@ -153,7 +149,17 @@ def wants_newest(text: str) -> bool:
 
 def speaks_of_findings(text: str) -> int:
     """Return how many different words of a text speak of security: flaws, scanners, findings."""
-    return len({found[0].lower() for found in _FINDING.finditer(text)})
+    return len({found[0].lower() for found in _finding().finditer(text)})
+
+
+@cache
+def _finding() -> re.Pattern[str]:
+    # Compiled when the first question wants findings: most never do.
+    return re.compile(
+        rf"\b(?:{WORDS['flaw']}|{WORDS['tool']}|findings?|severity|audit(?:ed)?|pen-?test|attackers?"
+        r"|untrusted|exposed)\b",
+        re.IGNORECASE,
+    )
 
 
 _PLACES = frozenset({"QUOTED", "SYMBOL", "HOST", "TICKET"})

@@ -66,3 +66,12 @@ class Answer:
     notes: tuple[str, ...] = ()
     graph: Mapping[str, Any] = field(default_factory=dict)
     evidence: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that is so now; `attention` where somebody should do something about it."""
+
+    name: str
+    value: str
+    attention: bool = False

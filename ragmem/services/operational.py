@@ -1,7 +1,6 @@
 """The state of the memory now, for questions that ask for it: what waits, what runs, what was done last."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,20 +8,12 @@ from typing import Any
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.model_record import ACTIVE, NEXT
 from ragmem.domain.model import State
+from ragmem.services.asking import Fact
 from ragmem.services.reembed import at_work
 from ragmem.services.usage import Ledger, Limit, amount, told_sums
 
 LATEST = 5
 """Operations of the log that are told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that is so now; `attention` where somebody should do something about it."""
-
-    name: str
-    value: str
-    attention: bool = False
 
 
 def state_now(catalog: Catalog, ledger: Ledger, *, home: Path, now: datetime) -> tuple[Fact, ...]:
@@ -45,11 +36,6 @@ def state_now(catalog: Catalog, ledger: Ledger, *, home: Path, now: datetime) ->
         for entry in catalog.log.entries(limit=LATEST)
     )
     return (*facts, *done)
-
-
-def fact_shapes(facts: Sequence[Fact]) -> list[dict[str, Any]]:
-    """Return the facts as JSON fields."""
-    return [{"name": fact.name, "value": fact.value, "attention": fact.attention} for fact in facts]
 
 
 def _models(catalog: Catalog, worker: int) -> list[Fact]:

@@ -2,21 +2,23 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline
-from ragmem.domain.model import Kind, Match, Memory
+from ragmem.domain.model import EPISODES, Kind, Match, Memory
 from ragmem.domain.redaction import redact_document
 from ragmem.domain.routing import Routed, route, speaks_of_findings, symbols, wants_newest
 from ragmem.domain.routing_cues import Route
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.operational import Fact, fact_shapes, state_now
+from ragmem.services.asking import Fact
 from ragmem.services.query import Answer, Question
-from ragmem.services.usage import Ledger
+
+if TYPE_CHECKING:
+    from ragmem.services.usage import Ledger
 
 BONUS = 0.1
 """A guessed route raises a score by no more than this share, so a clearly better match stays ahead."""
@@ -36,7 +38,6 @@ KEPT = 0.5
 MAX_SYMBOLS = 3
 NEIGHBOURS = 20
 
-EPISODES = frozenset({"sessions", "session", "transcripts", "conversations", "episodes"})
 WORK = frozenset({"task", "tasks", "agent", "agents", "job", "jobs", "status", "approval", "todo", "blocked"})
 FINDINGS = frozenset(
     {"security", "audit", "finding", "findings", "scan", "scans", "recon", "pentest", "vulnerability", "cve"}
@@ -53,7 +54,7 @@ class Remembers(Protocol):
     catalog: Catalog
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> "Ledger":
         """What counts the requests to providers."""
         ...
 
@@ -132,7 +133,8 @@ def preference(memory: Outline | Memory, routing: Routing, *, text: str = "", fr
     """
     labels = {memory.source.lower(), *(tag.lower() for tag in memory.tags)}
     if routing.route is Route.EPISODE:
-        found = 1.0 if labels & EPISODES else 0.6 if "reflections" in labels else 0.0
+        # A reflection tells what was learnt more than what was done.
+        found = 0.6 if labels & EPISODES == {"reflections"} else 1.0 if labels & EPISODES else 0.0
         return found * (0.5 + 0.5 * fresh) if routing.newest else found
     if routing.route is Route.OPERATIONAL:
         return 1.0 if labels & WORK else 0.6 if _STATUS.search(text) else 0.0
@@ -161,6 +163,8 @@ def ask_by_route(
     )
     if routing.route is not Route.OPERATIONAL:
         return found
+    from ragmem.services.operational import state_now  # noqa: PLC0415 - few questions ask for the state
+
     catalog = memory.catalog
     return replace(found, state=state_now(catalog, memory.ledger, home=catalog.database.home, now=now))
 
@@ -178,7 +182,7 @@ def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
         ],
     }
     if routed.state:
-        shape["state"] = fact_shapes(routed.state)
+        shape["state"] = [asdict(fact) for fact in routed.state]
     if routed.graph:
         shape["graph"] = dict(routed.graph)
     return shape

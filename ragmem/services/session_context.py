@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.latest import Sort, latest
-from ragmem.domain.model import USER, Category, Kind, Match, Memory
+from ragmem.domain.model import EPISODES, USER, Category, Kind, Match, Memory
 from ragmem.services.context import (
-    EPISODES,
     MAX_CHARS,
     Context,
     Room,

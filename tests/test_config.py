@@ -87,7 +87,7 @@ def test_the_shipped_decay_json_has_the_published_numbers_and_their_bound() -> N
             "general": 60,
         },
         "min_score_threshold": 0.1,
-        "bound": 0.15,
+        "bound": 0.2,
         "fresh_share": 0.6,
         "fresh_days": 1,
     }

@@ -76,7 +76,7 @@ class QuerySettings:
     min_coverage: float = key(0.25, "share of the question from which a text hit is evidence", low=0, high=1)
     earned_recency: bool = key(True, "being new counts as far as a match is relevant; false: as published")
     graph_weight: float = key(
-        0.15, "weight of a name shared with the best matches; 0: the graph is not asked", low=0
+        0.3, "weight of a name shared with the best matches; 0: the graph is not asked", low=0
     )
     time_weight: float = key(0.15, "weight of having happened when the question says", low=0)
     abstain: bool = key(True, "find nothing where the nearest memory is too far away to answer")

@@ -39,7 +39,7 @@ class DecayPolicy:
     recency_weight: float = 0.3
     half_lives_days: Mapping[Kind, float] = field(default_factory=lambda: DEFAULT_HALF_LIVES)
     min_score: float = 0.1
-    bound: float = 0.15
+    bound: float = 0.2
     fresh_share: float = 0.6
     fresh_days: float = 1.0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 CODE_MARKS = 0.08
 """Share of brackets and the like from which on a text is a program and no prose."""
 
-CODE_SHIFT = (0.5, 0.2)
+CODE_SHIFT = (0.7, 0.3)
 """In a program a question's words are rarely there to be found: of the words' weight this share goes, and the
 vectors' weight grows by this one."""
 
@@ -41,13 +41,13 @@ class Weights:
     weights of a softmax over the candidates of a question that give its right ones the highest likelihood.
     """
 
-    text: float = 1.65
-    coverage: float = 3.4
-    whole_text: float = 2.5
-    whole_coverage: float = 0.7
-    cosine: float = 1.9
-    second: float = 3.6
-    opening: float = 2.9
+    text: float = 0.5
+    coverage: float = 4.0
+    whole_text: float = 2.7
+    whole_coverage: float = 0.6
+    cosine: float = 3.0
+    second: float = 4.5
+    opening: float = 1.5
 
     @property
     def lexical(self) -> float:

@@ -47,7 +47,7 @@ class Policy:
     min_similarity: float = 0.2
     min_coverage: float = 0.25
     earned_recency: bool = True
-    graph_weight: float = 0.15
+    graph_weight: float = 0.3
     time_weight: float = 0.15
     expansion_weight: float = 0.3
     abstain: bool = True

@@ -87,7 +87,7 @@ def test_the_age_that_counts_is_that_of_the_event(memory):
     assert match.terms["age_days"] == pytest.approx(60)
     half_life = memory.settings.decay.half_lives_days[match.memory.kind]
     assert match.terms["recency"] == pytest.approx(0.4 * 0.5 ** (60 / half_life))
-    lost = 0.15 * (1 - match.terms["recency"])
+    lost = 0.2 * (1 - match.terms["recency"])
     assert match.score == pytest.approx(match.terms["relevance"] * (1 - lost))
 
 

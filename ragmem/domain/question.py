@@ -109,7 +109,7 @@ _SENTENCE = re.compile(
 
 _OF_ANYTHING = frozenset(
     "happen happened happening happens entries entry events event memories memory news notes note recap "
-    "sessions session summarise summarize summary today worked working written".split()
+    "sessions session since summarise summarize summary till today until worked working written".split()
 )
 """Words of a question that asks for all of a time: "what happened last week", "notes of 3 May"."""
 

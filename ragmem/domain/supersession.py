@@ -47,8 +47,9 @@ def successors(memories: Sequence[Memory]) -> dict[str, str]:
     direct: dict[str, Memory] = {}
     replacing = {memory.id: declared(memory.metadata) for memory in memories}
     replaced = {memory.id: declared(memory.metadata, REPLACED_BY) for memory in memories}
+    telling = [memory for memory in memories if replaced[memory.id]]
     for newer in memories:
-        for older in memories:
+        for older in memories if replacing[newer.id] else telling:
             if newer.id == older.id or newer.scope.project != older.scope.project:
                 continue
             told = any(names(item, older) for item in replacing[newer.id]) or any(
@@ -77,8 +78,6 @@ def behind_successors(groups: Sequence[Collapsed]) -> list[Collapsed]:
     successor was not found stays where it is. No match is lost or doubled.
     """
     last = successors([match.memory for group in groups for match in (group.match, *group.duplicates)])
-    if not last:
-        return list(groups)
     headed = [_headed_by_successor(group, last) for group in groups]
     home = {
         match.memory.id: at for at, group in enumerate(headed) for match in (group.match, *group.duplicates)

@@ -1,6 +1,6 @@
 """Answer a question: candidates of several lists, weighed and ranked; nothing where nothing answers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -74,20 +74,10 @@ def ask(
         except BackendError as error:
             notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error.told}")
     depth = policy.candidates * (10 if question.filtered else 1)
-    gathering: Gathering | None = None
-    store: Store | None = None
-    rung = "text"
-    if not notes:
-        try:
-            with _asking(respite):
-                store = open_store()
-                gathering = Gathering(catalog, store, asked, projects=question.projects, depth=depth)
-            rung = "text and vectors"
-        except BackendError as error:
-            store = None
-            notes.append(f"searched by full text only: {error.told}")
-    if gathering is None:
-        gathering = Gathering(catalog, None, asked, projects=question.projects, depth=depth)
+    gathering, store = _gather(
+        catalog, open_store, asked, question=question, depth=depth, respite=respite, notes=notes
+    )
+    rung = "text" if store is None else "text and vectors"
     otherwise = False
     if question.expand and assistance.expand is not None:
 
@@ -96,19 +86,15 @@ def ask(
                 read = reading.parse(other, now=now)
                 return Gathering(catalog, store, read, projects=question.projects, depth=depth)
 
-        texts, note = assistance.expand(question.text)
-        otherwise, told = _add_expanded(gathering, texts, searched, policy, assistance.calibration)
-        notes += [one for one in (note, told) if one]
+        otherwise, told = _add_expanded(gathering, text, searched, policy, assistance)
+        notes += told
     _add_further(gathering, catalog, store, question, asked, policy=policy)
     weighed = weigh(gathering, asked, policy)
     evidence, answered = _evidence(gathering, asked, weighed, assistance.calibration)
-    if not weighed and gathering.by_vectors:
-        notes.append("nothing here comes near enough to answer it; --nearest shows what is nearest")
-    if policy.abstain and not (answered or otherwise):
-        notes.append(
-            f"nothing here answers it: the nearest memory has a cosine of {evidence['cosine']:.2f}, and an"
-            f" answer has {evidence['floor']:.2f} or more; --nearest shows it"
-        )
+    silent = policy.abstain and not (answered or otherwise)
+    if why := _why_nothing(asked, weighed, evidence, near=gathering.by_vectors, silent=silent):
+        notes.append(why)
+    if silent:
         return Answer(question, (), rung, tuple(notes), evidence=evidence)
     wide = max(question.limit, assistance.read_with if assistance.rerank else 0)
     matches = finish(catalog, replace(question, limit=wide), weighed, asked=asked, policy=policy, now=now)
@@ -117,6 +103,44 @@ def ask(
         matches = reranked.matches
         notes += [reranked.note] if reranked.note else []
     return Answer(question, matches[: question.limit], rung, tuple(notes), evidence=evidence)
+
+
+def _gather(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    asked: Asked,
+    *,
+    question: Question,
+    depth: int,
+    respite: Respite,
+    notes: list[str],
+) -> tuple[Gathering, Store | None]:
+    """Return the candidates, and the store they are from; None, with a note, where it cannot be had."""
+    # Where a mode of the engine failed, there is a note already, and vectors would fail as well.
+    if not notes:
+        try:
+            with _asking(respite):
+                store = open_store()
+                return Gathering(catalog, store, asked, projects=question.projects, depth=depth), store
+        except BackendError as error:
+            notes.append(f"searched by full text only: {error.told}")
+    return Gathering(catalog, None, asked, projects=question.projects, depth=depth), None
+
+
+def _why_nothing(
+    asked: Asked, weighed: Sequence[Weighed], evidence: Mapping[str, float], *, near: bool, silent: bool
+) -> str:
+    """Return why nothing is found; `near`: vectors were compared, `silent`: what was found is kept back."""
+    if asked.only_times and not any("dates" in item.terms for item in weighed):
+        return "nothing here happened then"
+    if near and not weighed:
+        return "nothing here comes near enough to answer it; --nearest shows what is nearest"
+    if silent:
+        return (
+            f"nothing here answers it: the nearest memory has a cosine of {evidence['cosine']:.2f}, and an"
+            f" answer has {evidence['floor']:.2f} or more; --nearest shows it"
+        )
+    return ""
 
 
 def _checked(text: str) -> str:
@@ -146,9 +170,7 @@ def _add_further(
     if asked.paths and (edits := edited(catalog, asked.paths, projects=projects, limit=FURTHER)):
         gathering.add("edits", edits)
     if asked.times and (
-        hits := dated(
-            catalog, asked.times, projects=projects, limit=FURTHER * (10 if question.filtered else 1)
-        )
+        hits := dated(catalog, asked, projects=projects, limit=FURTHER * (10 if question.filtered else 1))
     ):
         gathering.add("dates", hits)
     if store is not None and policy.graph_weight and gathering.by_vectors:
@@ -164,22 +186,24 @@ def _add_further(
 
 def _add_expanded(
     gathering: Gathering,
-    texts: Sequence[str],
+    text: str,
     searched: Callable[[str], Gathering],
     policy: Policy,
-    known: Calibration | None,
-) -> tuple[bool, str]:
-    """Add what other words of the question find; return whether anything answers those, and a note."""
+    assistance: Assistance,
+) -> tuple[bool, list[str]]:
+    """Add what other words of the question find; return whether anything answers those, and the notes."""
+    assert assistance.expand is not None
+    texts, note = assistance.expand(text)
     best: dict[str, Weighed] = {}
-    answered, note = False, ""
-    for text in texts:
+    answered = False
+    for words in texts:
         try:
-            other = searched(text)
+            other = searched(words)
         except BackendError as error:
             note = f"searched without other words: {error.told}"
             break
         weighed = weigh(other, other.asked, policy)
-        answered |= bool(weighed) and _evidence(other, other.asked, weighed, known)[1]
+        answered |= bool(weighed) and _evidence(other, other.asked, weighed, assistance.calibration)[1]
         for item in weighed:
             if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
                 best[item.memory_id] = item
@@ -188,7 +212,7 @@ def _add_expanded(
         "expanded",
         [Hit(item.chunk_id, item.memory_id, rank, item.relevance) for rank, item in enumerate(ranked, 1)],
     )
-    return answered, note
+    return answered, [note] if note else []
 
 
 def _evidence(

@@ -22,8 +22,9 @@ COLLAPSE_DEPTH = 3
 EDITED, ABOUT_EDITS = 0.1, 0.6
 """What an edit of a file that the question names adds; more where it asks for edits."""
 
-ONLY_TIMES = 0.5
-"""What lying in the named time adds, at most, where the question names nothing else."""
+ONLY_TIMES = (0.3, 0.5)
+"""What happened in the named time has this relevance, and this much more by how new it is, where the question
+names nothing else: how near its words are means nothing then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def weigh(gathering: Gathering, asked: Asked, policy: Policy) -> list[Weighed]:
 
 def _with_further(base: float, further: Mapping[str, float], asked: Asked, policy: Policy) -> float:
     """Return the relevance with what the lists beside words and vectors say."""
+    if asked.only_times and "dates" in further:
+        return ONLY_TIMES[0] + ONLY_TIMES[1] * further["dates"]
     score = base
     if "expanded" in further:
         score = max(
@@ -84,8 +87,6 @@ def _with_further(base: float, further: Mapping[str, float], asked: Asked, polic
     score += policy.graph_weight * further.get("graph", 0.0)
     if further.get("edits"):
         score += ABOUT_EDITS if asked.about_edits else EDITED
-    if asked.only_times:
-        score += ONLY_TIMES * further.get("dates", 0.0)
     return score
 
 

@@ -143,9 +143,18 @@ class TestDates:
         assert found(filled, "what happened on 2026-05-20?")[:3] == ["standup-may", "other", "far"]
         assert found(filled, "what happened on 2026-05-20?", projects=("kiln",)) == ["other"]
 
-    def test_a_long_or_open_span_is_no_way_to_find(self, filled):
-        for question in ("what happened in 2026?", "what happened before 2026-05-25?"):
-            assert not any("dates_rank" in known for known in terms(filled, question).values())
+    def test_a_long_or_open_span_is_no_way_to_find_beside_other_words(self, filled):
+        for when in ("in 2026", "before 2026-05-25"):
+            known = terms(filled, f"what was said about the crane {when}?")
+            assert known
+            assert not any("dates_rank" in mine for mine in known.values())
+
+    @pytest.mark.parametrize("when", ["in 2026", "before 2026-05-25", "since 2026-05-19", "this year"])
+    def test_who_asks_for_nothing_but_a_long_time_gets_what_happened_then(self, filled, when):
+        assert found(filled, f"what happened {when}?")[:3] == ["standup-may", "other", "far"]
+
+    def test_where_nothing_happened_then_there_is_a_note(self, filled):
+        assert asked(filled, "what happened on 2026-02-03?").notes == ("nothing here happened then",)
 
     def test_no_more_than_fifty_memories_come_by_a_date_the_newest_of_them(self, memory):
         fill(memory, [draft(f"n{n:02}", f"Note {n}.", days=1 + n / 100) for n in range(60)])

@@ -43,6 +43,7 @@ Exit codes:
   0  found
   1  nothing found
   2  usage or configuration
+  4  --expand without a language model
   6  the store is damaged
 """
 
@@ -139,6 +140,8 @@ def query(
         raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
     if every and project:
         raise UsageError("--all and --project exclude each other", hint="give one of them")
+    if mode and route is not RouteName.AUTO:
+        raise UsageError("--mode and --route exclude each other", hint="LightRAG's modes know no route")
     asked = _question_read() if text == "-" else text
     moment = now()
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:

@@ -22,6 +22,7 @@ from ragmem.serve.models import (
 )
 from ragmem.services.hand_in import HandIn
 from ragmem.services.query import Answer, Question
+from ragmem.services.routes import RoutedAnswer, ask_by_route, choose, route_shape
 
 MAX_DEPTH = 10
 MAX_NODES = 10_000
@@ -30,7 +31,7 @@ MAX_LABELS = 100_000
 _EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
 
 
-def ask(memory: Ragmem, request: QueryRequest) -> Answer:
+def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
     """Return the answer to a request; of all projects unless it names some.
 
     Raises NotFoundError for an unknown project.
@@ -40,18 +41,21 @@ def ask(memory: Ragmem, request: QueryRequest) -> Answer:
         limit=request.chunk_top_k or request.top_k or memory.settings.query.limit,
         mode=request.engine_mode,
         keywords=tuple(dict.fromkeys((*request.hl_keywords, *request.ll_keywords))),
+        expand=memory.settings.query.expand,
     )
+    wanted = None if request.route == "auto" else request.route
     if not memory.catalog.exists():
-        return Answer(question, (), "nothing", (_EMPTY,))
+        return RoutedAnswer(Answer(question, (), "nothing", (_EMPTY,)), choose(question.text))
     memory.require()
     if request.projects is not None:
         question = replace(question, projects=memory.named_projects(request.projects))
-    return memory.query(question.text, question=question)
+    return ask_by_route(memory, question, wanted, now=now())
 
 
 def query(memory: Ragmem, request: QueryRequest) -> QueryResponse:
     """Answer POST /query, but for the time it takes."""
-    answer = ask(memory, request)
+    routed = ask(memory, request)
+    answer = routed.answer
     block, matches = answers.context_block(answer, request)
     response = answers.prompt(block, request) if request.only_need_prompt else block or answers.NOTHING_FOUND
     listed = answers.references(matches, content=bool(request.include_chunk_content))
@@ -59,18 +63,22 @@ def query(memory: Ragmem, request: QueryRequest) -> QueryResponse:
         response=response,
         references=listed if request.include_references else None,
         response_time=0.0,
-        notes=list(answer.notes),
+        notes=[*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)],
     )
 
 
 def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
     """Answer POST /query/data."""
-    return answers.retrieved(
-        ask(memory, request),
+    routed = ask(memory, request)
+    document = answers.retrieved(
+        routed.answer,
         request,
         keywords=keywords(request.query),
         uris=memory.catalog.memories.uris,
     )
+    if request.mode == "ragmem":
+        document.metadata["route"] = route_shape(routed)
+    return document
 
 
 def _project(memory: Ragmem, name: str) -> str | None:

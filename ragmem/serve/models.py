@@ -1,9 +1,9 @@
 """The requests and answers of the REST interface, with LightRAG's names and ours added."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator
 
 from ragmem.domain.model import Kind
 from ragmem.ports import Mode
@@ -16,6 +16,7 @@ MAX_TOP_K = 1_000
 MAX_TEXTS = 1_000
 
 ModeName = Mode | Literal["ragmem", "bypass"]
+RouteName = Literal["auto", "knowledge", "episode", "operational", "recon", "code"]
 
 
 def _encodable(text: str) -> str:
@@ -43,6 +44,11 @@ class QueryRequest(BaseModel):
         default="mix",
         description="How to retrieve: LightRAG's modes, or `ragmem`: full text and vectors, decayed. "
         "`bypass` asks a language model alone and is refused, as none is configured.",
+    )
+    route: RouteName = Field(
+        default="auto",
+        description="Ours, of the mode `ragmem`: the sort of answer; `auto` prefers what the question's form "
+        "tells, a name leaves out what is of another sort.",
     )
     only_need_context: bool | None = Field(
         default=None, description="The context; it is the response anyway."
@@ -88,6 +94,12 @@ class QueryRequest(BaseModel):
         if mode == "bypass":
             raise ValueError('the mode "bypass" asks a language model alone, and none is configured')
         return mode
+
+    @model_validator(mode="after")
+    def _routes(self) -> Self:
+        if self.route != "auto" and self.mode != "ragmem":
+            raise ValueError(f'the route "{self.route}" needs the mode "ragmem"')
+        return self
 
 
 class Reference(BaseModel):

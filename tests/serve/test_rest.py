@@ -136,10 +136,30 @@ def test_query_data_is_lightrags_document_with_our_fields_in_chunks(reader):
     assert document["metadata"]["keywords"].keys() == {"high_level", "low_level"}
 
 
+def test_a_question_takes_the_route_that_the_command_line_takes(reader, ragmem):
+    asked = "when did we deploy PostgreSQL with Kubernetes"
+    home = {"HOME": str(reader.home), "RAGMEM_HOME": str(reader.home / "ragmem")}
+    told = json.loads(ragmem("query", asked, "--all", "--json", **home).stdout)
+    given = ok(reader.post("/query/data", query=asked, mode="ragmem"))
+    assert given["metadata"]["route"] == told["route"]
+    assert told["route"]["name"] == "episode"
+    assert [chunk["memory_id"] for chunk in given["data"]["chunks"]] == [
+        match["full_id"] for match in told["matches"]
+    ]
+    assert "route" not in ok(reader.post("/query/data", query=asked))["metadata"]
+
+
+def test_the_state_now_is_told_where_that_route_is_asked_for(reader):
+    answer = ok(reader.post("/query", query="what is pending", mode="ragmem", route="operational"))
+    assert any(note.startswith("indexed: ") for note in answer["notes"])
+
+
 @pytest.mark.parametrize(
     "body",
     [
         {},
+        {"query": "deploy", "route": "episode"},
+        {"query": "deploy", "mode": "ragmem", "route": "scenic"},
         {"query": ""},
         {"query": "ab"},
         {"query": "  a  "},

@@ -263,6 +263,14 @@ def test_a_mistyped_section_or_key_is_named_with_the_nearest(home: Path) -> None
     assert error.hint == 'did you mean "limit"?'
 
 
+@pytest.mark.parametrize("key", ["rrf_k", "full_similarity"])
+def test_a_key_of_an_older_release_is_told_to_be_removed(home: Path, key: str) -> None:
+    folder = configure(home, config_toml=f"[query]\n{key} = 1\n")
+    error = refusal(home)
+    assert str(error) == f'{folder}/config.toml:2: unknown key "{key}" in [query]'
+    assert error.hint.endswith("remove the line")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

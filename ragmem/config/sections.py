@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ragmem.config.documents import Document
-from ragmem.config.settings import SECTIONS, Origin
+from ragmem.config.settings import FORMER, SECTIONS, Origin
 from ragmem.config.values import Rule, check, nearest, parse
 from ragmem.config.variables import Variables
 from ragmem.errors import ConfigError
@@ -53,7 +53,8 @@ def _section(
     known = {field.name: field for field in fields(section)}
     for key in given:
         if key not in known and document:
-            raise document.error(f'unknown key "{key}" in [{name}]', name, key, hint=nearest(key, known))
+            hint = FORMER.get((name, key)) or nearest(key, known)
+            raise document.error(f'unknown key "{key}" in [{name}]', name, key, hint=hint)
     found = []
     for key, field in known.items():
         rule: Rule = field.metadata["rule"]

@@ -194,3 +194,9 @@ SECTIONS: Mapping[str, Any] = {
     "serve": ServeSettings,
 }
 """The tables of config.toml."""
+
+FORMER: Mapping[tuple[str, str], str] = {
+    ("query", "rrf_k"): "it is gone, since ranks are not fused any more: remove the line",
+    ("query", "full_similarity"): "it is gone, since cosines count as they are: remove the line",
+}
+"""Keys of older releases, and what to do about them."""

@@ -43,5 +43,5 @@ class Variables:
 
 
 def variable_name(*key: str) -> str:
-    """Return the variable for a key: ("query", "rrf_k") is RAGMEM_QUERY_RRF_K."""
+    """Return the variable for a key: ("query", "limit") is RAGMEM_QUERY_LIMIT."""
     return PREFIX + _NOT_A_LETTER.sub("_", "_".join(key).upper())

@@ -13,14 +13,13 @@ vectors' weight grows by this one."""
 _MARKS = re.compile(r"[(){}\[\]=;_<>]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evidence:
     """What speaks for one memory, each of it in 0..1.
 
     `text` is the BM25 of its best chunk as a share of what is possible, `coverage` the share of the
     question's idf mass in one chunk; `whole_text` and `whole_coverage` are those of the memory as one text.
     `cosine` is that of its best chunk, `second` the mean with the second best, `opening` that of its first.
-    `code` tells how much of a program its best chunk is.
     """
 
     text: float = 0.0
@@ -30,7 +29,6 @@ class Evidence:
     cosine: float = 0.0
     second: float = 0.0
     opening: float = 0.0
-    code: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +83,16 @@ def semantic(evidence: Evidence, weights: Weights = FITTED) -> float:
 
 
 def relevance(
-    evidence: Evidence, *, lexical_weight: float, vector_weight: float, weights: Weights = FITTED
+    evidence: Evidence,
+    *,
+    lexical_weight: float,
+    vector_weight: float,
+    code: float = 0.0,
+    weights: Weights = FITTED,
 ) -> float:
     """Return how well a memory answers, 0..1: the mean of words and vectors by these weights.
+
+    `code` tells how much of a program its best chunk is (see `code_share`).
 
     A way that cannot be gone (no model, no telling word) weighs 0, so that the other one keeps its scale.
     Raises ValueError where both weigh nothing.
@@ -98,8 +103,8 @@ def relevance(
         raise ValueError("the weights of words and vectors must not be negative, and not both 0")
     total = words + vectors
     if words and vectors:
-        words *= 1 - CODE_SHIFT[0] * evidence.code
-        vectors *= 1 + CODE_SHIFT[1] * evidence.code
+        words *= 1 - CODE_SHIFT[0] * code
+        vectors *= 1 + CODE_SHIFT[1] * code
     score = (words * lexical(evidence, weights) + vectors * semantic(evidence, weights)) / total
     return min(1.0, score)
 

@@ -35,9 +35,9 @@ OWN = 40
 """Memories of the store whose titles are asked, to see what a question with an answer finds."""
 
 BASE, PER_BACKGROUND, PER_COVERAGE = 0.32, 0.4, 0.06
-"""The floor for the bundled model. The slopes were fitted to five sets of questions, each left out in turn. The
-base is lower than the one below which 5 % of the questions with an answer fall: silence costs a person more than
-a match too many."""
+"""The floor for the bundled model. The slopes were fitted to five sets of questions, each left out in turn;
+the base is lower than the one below which 5 % of the questions with an answer fall, because silence costs a
+person more than a match too many."""
 
 BUNDLED = "all-MiniLM-L6-v2"
 """Beginning of the ids of the model that the default was measured with, whatever its weights' form."""

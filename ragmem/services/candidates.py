@@ -12,6 +12,9 @@ from ragmem.domain.question import Asked
 from ragmem.domain.scoring import Evidence
 from ragmem.ports import ComparesChunks, Store
 
+NONE = -2.0
+"""Below every cosine."""
+
 ALSO = 2
 """Chunks of a memory that are told of beside its best one."""
 
@@ -19,19 +22,18 @@ NEARLY = 0.75
 """Share of the promise of a memory's best chunk from which on another one is told of."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidate:
     """A memory that may answer, its best chunk, and what speaks for it.
 
-    `ranks` are its ranks in the lists that found it, by their names, `further` its scores in those beside
-    words and vectors, `also` the chunks that promise nearly as much as the best one. `compared` is False
-    where it has no vector yet: then it is taken for one like the others.
+    `further` are its scores in the lists beside words and vectors, by their names, `also` the chunks that
+    promise nearly as much as the best one. `compared` is False where it has no vector yet: then it is taken
+    for one like the others.
     """
 
     memory_id: str
     chunk_id: str
     evidence: Evidence
-    ranks: Mapping[str, int] = field(default_factory=dict)
     further: Mapping[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     compared: bool = True
@@ -58,6 +60,9 @@ class Gathering:
         self._scores: dict[str, dict[str, float]] = {}
         self._owners: dict[str, str] = {}
         self._openings: dict[str, str] = {}
+        self._chunks: dict[str, list[str]] = {}
+        self._built: dict[str, Candidate] = {}
+        self._changed: set[str] = set()
         vectors = store.search(asked.text, limit=depth, projects=projects) if store is not None else []
         self._lexical = self._search([hit.chunk_id for hit in vectors], depth=depth)
         self._cosines: dict[str, float] = {}
@@ -96,10 +101,18 @@ class Gathering:
 
     def candidates(self) -> list[Candidate]:
         """Return the memories with what speaks for them, in no order."""
-        chunks: dict[str, list[str]] = {}
-        for chunk_id, memory_id in self._owners.items():
-            chunks.setdefault(memory_id, []).append(chunk_id)
-        return [self._candidate(memory_id, own) for memory_id, own in chunks.items()]
+        for memory_id in self._changed:
+            self._built[memory_id] = self._candidate(memory_id, self._chunks[memory_id])
+        self._changed.clear()
+        return list(self._built.values())
+
+    def ranks(self, memory_id: str) -> dict[str, int]:
+        """Return the best rank of a memory in each list that found it, by the list's name."""
+        found = {}
+        for name, listed in self._ranks.items():
+            if mine := [listed[key] for key in self._chunks[memory_id] if key in listed]:
+                found[name] = min(mine)
+        return found
 
     def _search(self, also: Sequence[str], *, depth: int) -> LexicalHits:
         return fulltext.search(
@@ -124,7 +137,10 @@ class Gathering:
     def _take(self, name: str, hits: Sequence[Hit]) -> None:
         ranks = self._ranks.setdefault(name, {})
         for hit in hits:
-            self._owners[hit.chunk_id] = hit.memory_id
+            if hit.chunk_id not in self._owners:
+                self._owners[hit.chunk_id] = hit.memory_id
+                self._chunks.setdefault(hit.memory_id, []).append(hit.chunk_id)
+            self._changed.add(hit.memory_id)
             ranks.setdefault(hit.chunk_id, hit.rank)
 
     def _compare(self) -> None:
@@ -145,38 +161,51 @@ class Gathering:
             self._unknown = min(self._cosines.values())
 
     def _candidate(self, memory_id: str, chunks: Sequence[str]) -> Candidate:
+        # This runs for each candidate of each question, hence one pass and no small functions.
         possible = self._lexical.best_possible or 1.0
         scores, coverage, cosines = self._lexical.scores, self._lexical.coverage, self._cosines
-
-        def promise(chunk_id: str) -> tuple[float, str]:
-            words = scores.get(chunk_id, 0.0) / possible + coverage.get(chunk_id, 0.0)
-            return words + 2 * cosines.get(chunk_id, self._unknown), chunk_id
-
+        text = covered = 0.0
+        first = second = NONE
+        promises: list[tuple[float, str]] = []
+        for key in chunks:
+            score, share = scores.get(key, 0.0) / possible, coverage.get(key, 0.0)
+            cosine = cosines.get(key, NONE)
+            text, covered = max(text, score), max(covered, share)
+            if cosine > first:
+                first, second = cosine, first
+            elif cosine > second:
+                second = cosine
+            promises.append((score + share + 2 * (self._unknown if cosine == NONE else cosine), key))
         opening = self._openings.get(memory_id, "")
-        known = sorted((cosines[key] for key in {*chunks, opening} if key in cosines), reverse=True)
-        first = known[0] if known else self._unknown
+        opened = cosines.get(opening, NONE)
+        if opened != NONE and opening not in chunks:
+            if opened > first:
+                first, second = opened, first
+            elif opened > second:
+                second = opened
+        compared = first != NONE or not isinstance(self._store, ComparesChunks)
+        if first == NONE:
+            first = self._unknown
+        if opened == NONE:
+            opened = self._unknown if opening else first
         whole = self._lexical.memories.get(memory_id, (0.0, 0.0))
         evidence = Evidence(
-            text=max(scores.get(key, 0.0) for key in chunks) / possible,
-            coverage=max(coverage.get(key, 0.0) for key in chunks),
-            whole_text=whole[0] / possible,
-            whole_coverage=whole[1],
-            cosine=first,
-            second=(first + (known[1] if len(known) > 1 else first)) / 2,
-            opening=cosines.get(opening, self._unknown if opening else first),
+            text,
+            covered,
+            whole[0] / possible,
+            whole[1],
+            first,
+            (first + (first if second == NONE else second)) / 2,
+            opened,
         )
-        ranks = {
-            name: min(mine)
-            for name, listed in self._ranks.items()
-            if (mine := [listed[key] for key in chunks if key in listed])
-        }
-        further = {
-            name: max(listed[key] for key in chunks if key in listed)
-            for name, listed in self._scores.items()
-            if not listed.keys().isdisjoint(chunks)
-        }
-        best, *others = sorted(chunks, key=promise, reverse=True)
-        enough = NEARLY * promise(best)[0]
-        also = tuple(key for key in others[:ALSO] if promise(key)[0] >= enough)
-        compared = bool(known) or not isinstance(self._store, ComparesChunks)
-        return Candidate(memory_id, best, evidence, ranks, further, also, compared)
+        promises.sort(reverse=True)
+        promise, best = promises[0]
+        also = tuple(key for value, key in promises[1 : ALSO + 1] if value >= NEARLY * promise)
+        return Candidate(memory_id, best, evidence, self._further(chunks), also, compared)
+
+    def _further(self, chunks: Sequence[str]) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name, listed in self._scores.items():
+            if mine := [listed[key] for key in chunks if key in listed]:
+                found[name] = max(mine)
+        return found

@@ -13,6 +13,7 @@ from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Hit
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import RRF_K
+from ragmem.domain.scoring import Evidence
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
 from ragmem.services import calibration
@@ -89,7 +90,7 @@ def ask(
         otherwise, told = _add_expanded(gathering, text, searched, policy, assistance)
         notes += told
     _add_further(gathering, catalog, store, question, asked, policy=policy)
-    weighed = weigh(gathering, asked, policy)
+    weighed = weigh(gathering, policy)
     evidence, answered = _evidence(gathering, asked, weighed, assistance.calibration)
     silent = policy.abstain and not (answered or otherwise)
     if why := _why_nothing(asked, weighed, evidence, near=gathering.by_vectors, silent=silent):
@@ -97,7 +98,15 @@ def ask(
     if silent:
         return Answer(question, (), rung, tuple(notes), evidence=evidence)
     wide = max(question.limit, assistance.read_with if assistance.rerank else 0)
-    matches = finish(catalog, replace(question, limit=wide), weighed, asked=asked, policy=policy, now=now)
+    matches = finish(
+        catalog,
+        replace(question, limit=wide),
+        weighed,
+        asked=asked,
+        policy=policy,
+        now=now,
+        gathering=gathering,
+    )
     if assistance.rerank is not None and matches:
         reranked = assistance.rerank(text, matches)
         matches = reranked.matches
@@ -131,7 +140,7 @@ def _why_nothing(
     asked: Asked, weighed: Sequence[Weighed], evidence: Mapping[str, float], *, near: bool, silent: bool
 ) -> str:
     """Return why nothing is found; `near`: vectors were compared, `silent`: what was found is kept back."""
-    if asked.only_times and not any("dates" in item.terms for item in weighed):
+    if asked.only_times and not any(_listed(item, ("dates",)) for item in weighed):
         return "nothing here happened then"
     if near and not weighed:
         return "nothing here comes near enough to answer it; --nearest shows what is nearest"
@@ -174,7 +183,7 @@ def _add_further(
     ):
         gathering.add("dates", hits)
     if store is not None and policy.graph_weight and gathering.by_vectors:
-        best = sorted(weigh(gathering, asked, policy), key=lambda item: (-item.relevance, item.memory_id))
+        best = sorted(weigh(gathering, policy), key=lambda item: (-item.relevance, item.memory_id))
         seeds = [
             Hit(item.chunk_id, item.memory_id, rank, item.relevance)
             for rank, item in enumerate(best[:SEEDS], start=1)
@@ -202,7 +211,7 @@ def _add_expanded(
         except BackendError as error:
             note = f"searched without other words: {error.told}"
             break
-        weighed = weigh(other, other.asked, policy)
+        weighed = weigh(other, policy)
         answered |= bool(weighed) and _evidence(other, other.asked, weighed, assistance.calibration)[1]
         for item in weighed:
             if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
@@ -221,20 +230,30 @@ def _evidence(
     """Return the terms of whether anything here answers the question, and whether something may."""
     if known is None or not weighed or not gathering.by_vectors:
         return {}, True
-    compared = [item for item in weighed if "cosine" in item.terms]
-    cosines = sorted((item.terms["cosine"] for item in compared), reverse=True) or [0.0]
-    in_chunk = max(item.terms["coverage"] for item in weighed)
-    found = calibration.weigh(cosines, max(item.terms["whole_coverage"] for item in weighed), known)
+    compared: list[Evidence] = []
+    waiting: list[Evidence] = []
+    for item in weighed:
+        if item.candidate is not None:
+            (compared if item.candidate.compared else waiting).append(item.candidate.evidence)
+    cosines = sorted((one.cosine for one in compared), reverse=True) or [0.0]
+    in_chunk = max(one.coverage for one in (*compared, *waiting))
+    whole = max(one.whole_coverage for one in (*compared, *waiting))
+    found = calibration.weigh(cosines, whole, known)
     terms = {"cosine": cosines[0], "coverage": in_chunk, **found.terms, "margin": found.margin}
     # What has no vector yet can only be judged by its words.
-    waiting = [item.terms["whole_coverage"] for item in weighed if "cosine" not in item.terms]
-    by_words = bool(waiting) and calibration.weigh([], max(waiting), known).margin >= 0
+    unseen = max((one.whole_coverage for one in waiting), default=0.0)
+    by_words = bool(waiting) and calibration.weigh([], unseen, known).margin >= 0
     # Who asks for words is answered by where they all stand, who asks for a file's edits by those, and who
     # asks for nothing but a time by what happened then.
     verbatim = bool(asked.required) or in_chunk > FULLY_COVERED
     lists = ("edits", "dates") if asked.only_times else ("edits",)
-    recorded = any(name in item.terms for item in weighed for name in lists)
+    recorded = any(_listed(item, lists) for item in weighed)
     return terms, found.margin >= 0 or by_words or verbatim or recorded
+
+
+def _listed(item: Weighed, lists: Sequence[str]) -> bool:
+    """Tell whether any of these lists found a memory."""
+    return item.candidate is not None and any(name in item.candidate.further for name in lists)
 
 
 @contextmanager
@@ -281,6 +300,6 @@ def _ask_engine(
         if chunk_id in owners and (key := owners[chunk_id][0]) not in weighed:
             # The engine tells no score, so the rank stands for it, as in a fusion of ranks.
             score = (RRF_K + 1) / (RRF_K + rank)
-            weighed[key] = Weighed(key, chunk_id, score, {"engine_rank": float(rank), "relevance": score})
+            weighed[key] = Weighed(key, chunk_id, score, rank=rank)
     matches = finish(catalog, question, list(weighed.values()), asked=asked, policy=policy, now=now)
     return Answer(question, matches, f"LightRAG {question.mode}", (), graph)

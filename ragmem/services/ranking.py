@@ -1,6 +1,6 @@
 """Turn the candidates of a question into matches: weighed, aged, collapsed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -27,52 +27,47 @@ ONLY_TIMES = (0.3, 0.5)
 names nothing else: how near its words are means nothing then."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Weighed:
-    """A memory that may answer: its best chunk, how well it answers (0..1), and the terms of that.
+    """A memory that may answer: its best chunk, how well it answers (0..1), and the candidate it was.
 
-    `as_code` returns the relevance for a chunk that is so much of a program.
+    `rank` is the engine's, where LightRAG itself was asked and there is no candidate.
     """
 
     memory_id: str
     chunk_id: str
     relevance: float
-    terms: Mapping[str, float]
-    as_code: Callable[[float], float] | None = None
-    also: tuple[str, ...] = ()
+    candidate: Candidate | None = None
+    rank: int = 0
 
 
-def weigh(gathering: Gathering, asked: Asked, policy: Policy) -> list[Weighed]:
+def weigh(gathering: Gathering, policy: Policy) -> list[Weighed]:
     """Return the candidates that anything speaks for, in no order."""
-    # A way that was gone by nothing (no embedder, no telling word) must not halve every score.
-    words = policy.lexical_weight if gathering.by_words else 0.0
-    vectors = policy.vector_weight if gathering.by_vectors else 0.0
     found = []
     for candidate in gathering.candidates():
         evidence = candidate.evidence
         # The best of a hopeless list is still hopeless.
         if (
-            not candidate.further
-            and evidence.cosine < policy.min_similarity
-            and evidence.coverage < policy.min_coverage
+            candidate.further
+            or evidence.cosine >= policy.min_similarity
+            or evidence.coverage >= policy.min_coverage
         ):
-            continue
-
-        def as_code(code: float, candidate: Candidate = candidate) -> float:
-            base = 0.0
-            if words + vectors:
-                base = relevance(
-                    replace(candidate.evidence, code=code), lexical_weight=words, vector_weight=vectors
-                )
-            return _with_further(base, candidate.further, asked, policy)
-
-        terms = _terms(candidate, with_vectors=vectors > 0 and candidate.compared)
-        found.append(
-            Weighed(
-                candidate.memory_id, candidate.chunk_id, as_code(0.0), terms, as_code, also=candidate.also
-            )
-        )
+            relevant = _relevance(candidate, gathering, policy)
+            found.append(Weighed(candidate.memory_id, candidate.chunk_id, relevant, candidate))
     return found
+
+
+def _relevance(candidate: Candidate, gathering: Gathering, policy: Policy, *, code: float = 0.0) -> float:
+    """Return how well a memory answers whose best chunk is so much of a program."""
+    # A way that was gone by nothing (no embedder, no telling word) must not halve every score.
+    words = policy.lexical_weight if gathering.by_words else 0.0
+    vectors = policy.vector_weight if gathering.by_vectors else 0.0
+    base = 0.0
+    if words + vectors:
+        base = relevance(candidate.evidence, lexical_weight=words, vector_weight=vectors, code=code)
+    if not candidate.further:
+        return base
+    return _with_further(base, candidate.further, gathering.asked, policy)
 
 
 def _with_further(base: float, further: Mapping[str, float], asked: Asked, policy: Policy) -> float:
@@ -90,9 +85,13 @@ def _with_further(base: float, further: Mapping[str, float], asked: Asked, polic
     return score
 
 
-def _terms(candidate: Candidate, *, with_vectors: bool) -> dict[str, float]:
+def _terms(item: Weighed, gathering: Gathering | None) -> dict[str, float]:
+    """Return what a person is told of a match: its ranks, and what speaks for it."""
+    candidate = item.candidate
+    if candidate is None or gathering is None:
+        return {"engine_rank": float(item.rank)}
     evidence = candidate.evidence
-    terms = {f"{name}_rank": float(rank) for name, rank in candidate.ranks.items()}
+    terms = {f"{name}_rank": float(rank) for name, rank in gathering.ranks(item.memory_id).items()}
     terms |= {
         "bm25": evidence.text,
         "coverage": evidence.coverage,
@@ -100,7 +99,7 @@ def _terms(candidate: Candidate, *, with_vectors: bool) -> dict[str, float]:
         "whole_coverage": evidence.whole_coverage,
         "lexical": lexical(evidence),
     }
-    if with_vectors:
+    if gathering.by_vectors and candidate.compared:
         terms |= {
             "cosine": evidence.cosine,
             "second_cosine": evidence.second,
@@ -118,51 +117,64 @@ def finish(
     asked: Asked,
     policy: Policy,
     now: datetime,
+    gathering: Gathering | None = None,
 ) -> tuple[Match, ...]:
-    """Return the matches, best first: joined with the catalog, aged, above the floor, collapsed."""
+    """Return the matches, best first: joined with the catalog, aged, above the floor, collapsed.
+
+    `gathering` is what the candidates are from; None where the engine's own order is kept.
+    """
     outlines = {
         key: outline
         for key, outline in catalog.memories.outlines({item.memory_id for item in weighed}).items()
         if wanted(outline, question)
     }
 
-    def scored(relevance: float, outline: Outline) -> tuple[float, dict[str, float]]:
-        terms = {}
-        if asked.times:
-            terms["time"] = time_match(outline.event_time, short(asked.times))
-            relevance += policy.time_weight * terms["time"]
-        relevance = min(1.0, relevance)
-        age = age_days(outline.event_time, now)
-        half_life = policy.decay.half_life(outline.kind)
-        if policy.earned_recency:
-            # A question that names its time has said how old the answer is.
-            fresh = 1.0 if asked.times else recency(age, half_life, policy.decay)
-            score = bounded_score(relevance, fresh, policy.decay)
-        else:
-            fresh = published_recency(age, half_life)
-            score = final_score(relevance, fresh, policy.decay)
-        return score, {**terms, "relevance": relevance, "age_days": age, "recency": fresh, "score": score}
+    spans = short(asked.times)
 
-    ranked = sorted(
-        (item for item in weighed if item.memory_id in outlines),
-        key=lambda item: (-scored(item.relevance, outlines[item.memory_id])[0], item.memory_id),
-    )
+    def aged(relevance: float, outline: Outline) -> tuple[float, float, float, float]:
+        """Return score, relevance with what the time adds, time match and recency."""
+        time = time_match(outline.event_time, spans) if spans else 0.0
+        relevance = min(1.0, relevance + policy.time_weight * time)
+        age, half_life = age_days(outline.event_time, now), policy.decay.half_life(outline.kind)
+        if not policy.earned_recency:
+            fresh = published_recency(age, half_life)
+            return final_score(relevance, fresh, policy.decay), relevance, time, fresh
+        # A question that names its time has said how old the answer is.
+        fresh = 1.0 if asked.times else recency(age, half_life, policy.decay)
+        return bounded_score(relevance, fresh, policy.decay), relevance, time, fresh
+
     # Texts are read, and compared with each other, only of those that could reach the answer.
-    leading = ranked[: question.limit * COLLAPSE_DEPTH]
+    leading = sorted(
+        (item for item in weighed if item.memory_id in outlines),
+        key=lambda item: (-aged(item.relevance, outlines[item.memory_id])[0], item.memory_id),
+    )[: question.limit * COLLAPSE_DEPTH]
     memories = catalog.memories.get(item.memory_id for item in leading)
-    rows = catalog.memories.chunks_by_id(key for item in leading for key in (item.chunk_id, *item.also))
+    further = {item.memory_id: item.candidate.also if item.candidate else () for item in leading}
+    rows = catalog.memories.chunks_by_id(
+        key for item in leading for key in (item.chunk_id, *further[item.memory_id])
+    )
     matches = []
     for item in leading:
         if item.memory_id not in memories or item.chunk_id not in rows:
             continue
-        memory = memories[item.memory_id]
+        memory, outline = memories[item.memory_id], outlines[item.memory_id]
         chunk = chunk_from(memory, rows[item.chunk_id][1])
-        share = code_share(chunk.text)
-        final = item.as_code(share) if item.as_code else item.relevance
-        score, terms = scored(final, outlines[item.memory_id])
-        if score >= policy.decay.min_score:
-            also = tuple(chunk_from(memory, rows[key][1]) for key in item.also if key in rows)
-            matches.append(Match(memory, chunk, score, {**item.terms, "code": share, **terms}, also=also))
+        code = code_share(chunk.text)
+        found = item.relevance
+        if code and item.candidate is not None and gathering is not None:
+            found = _relevance(item.candidate, gathering, policy, code=code)
+        score, found, time, fresh = aged(found, outline)
+        if score < policy.decay.min_score:
+            continue
+        terms = _terms(item, gathering) | {"code": code} | ({"time": time} if spans else {})
+        terms |= {
+            "relevance": found,
+            "age_days": age_days(outline.event_time, now),
+            "recency": fresh,
+            "score": score,
+        }
+        also = tuple(chunk_from(memory, rows[key][1]) for key in further[item.memory_id] if key in rows)
+        matches.append(Match(memory, chunk, score, terms, also=also))
     groups = collapse(matches)
     if not asked.wants_history:
         groups = behind_successors(groups)

@@ -98,16 +98,30 @@ def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: f
     return scores
 
 
+def _often(places: Array, found: Found) -> Array:
+    """Return how often a term is in the chunks at some ascending places."""
+    chunks, often = found
+    there = np.zeros(len(places))
+    # The fewer are sought among the more: a common word is in most chunks, a long memory has many.
+    if len(chunks) < len(places):
+        nearest = np.minimum(np.searchsorted(places, chunks), len(places) - 1)
+        same = places[nearest] == chunks
+        there[nearest[same]] = often[same]
+    elif len(chunks):
+        nearest = np.minimum(np.searchsorted(chunks, places), len(chunks) - 1)
+        same = chunks[nearest] == places
+        there[same] = often[nearest[same]]
+    return there
+
+
 def _coverage(matching: Sequence[Found], idf: Array, places: Sequence[int]) -> list[float]:
     """Return the coverage of some chunks."""
-    sought = np.array(places, dtype=np.intp)
+    sought, back = np.unique(np.array(places, dtype=np.intp), return_inverse=True)
     covered = np.zeros(len(sought))
-    for share, (chunks, _) in zip(idf / idf.sum(), matching, strict=True):
-        if len(chunks):
-            nearest = np.minimum(np.searchsorted(chunks, sought), len(chunks) - 1)
-            covered += share * (chunks[nearest] == sought)
-    found: list[float] = covered.tolist()
-    return found
+    for share, found in zip(idf / idf.sum(), matching, strict=True):
+        covered += share * (_often(sought, found) > 0)
+    shares: list[float] = covered[back].tolist()
+    return shares
 
 
 def _best(corpus: Corpus, scores: Array, limit: int, wanted: Wanted | None) -> Array:
@@ -146,16 +160,17 @@ def _of_memories(
     corpus: Corpus, memories: Sequence[int], matching: Sequence[Found], idf: Array, average: float
 ) -> list[tuple[float, float]]:
     """Return score and coverage of the memories at some places, each taken as one text."""
-    column = np.full(len(corpus.numbers), -1, dtype=np.int32)
-    column[list(memories)] = np.arange(len(memories))
-    of_chunk = column[corpus.memory_of]
+    if not memories:
+        return []
+    order = np.argsort(memories)
+    sizes = corpus.counts[memories][order].astype(np.intp)
+    starts = np.cumsum(sizes) - sizes
+    places = np.repeat(corpus.firsts[memories][order] - starts, sizes) + np.arange(sizes.sum())
     often = np.zeros((len(idf), len(memories)))
-    for row, (chunks, frequencies) in enumerate(matching):
-        columns = of_chunk.take(chunks)
-        here = columns >= 0
-        often[row] = np.bincount(columns[here], weights=frequencies[here], minlength=len(memories))
-    firsts = corpus.firsts[list(memories)]
-    lengths = corpus.words[firsts + corpus.counts[list(memories)]] - corpus.words[firsts]
+    for row, found in enumerate(matching):
+        often[row, order] = np.add.reduceat(_often(places, found), starts)
+    firsts = corpus.firsts[memories]
+    lengths = corpus.words[firsts + corpus.counts[memories]] - corpus.words[firsts]
     damping = K1 * (1 - B + B * lengths / average)
     # Not a product of matrices, whose last digits depend on how many memories there are.
     scores = ((idf * (K1 + 1))[:, np.newaxis] * often / (often + damping)).sum(axis=0)

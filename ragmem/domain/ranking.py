@@ -26,16 +26,18 @@ class Collapsed:
     duplicates: tuple[Match, ...] = ()
 
 
-def collapse(matches: Sequence[Match]) -> list[Collapsed]:
+def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Collapsed]:
     """Return the matches best first (ties by memory id), with duplicates behind the best one of their group.
 
     A duplicate has the same content hash as the group's best match, or shares at least 90 % of its words, and
     belongs to the same project; two matches of one memory are duplicates too. Every match is returned once.
+    Of what comes behind the first `shown` groups only equal texts are found, because words cost time.
     """
     ordered = sorted(matches, key=lambda match: (-match.score, match.memory.id, match.chunk.id))
     groups: list[tuple[Match, frozenset[str], list[Match]]] = []
     for match in ordered:
-        words = _words(match.memory.text)
+        near = shown is None or len(groups) < shown
+        words = _words(match.memory.text) if near else frozenset()
         for best, best_words, behind in groups:
             if best.memory.scope.project == match.memory.scope.project and (
                 best.memory.id == match.memory.id

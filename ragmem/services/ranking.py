@@ -175,7 +175,7 @@ def finish(
         }
         also = tuple(chunk_from(memory, rows[key][1]) for key in further[item.memory_id] if key in rows)
         matches.append(Match(memory, chunk, score, terms, also=also))
-    groups = collapse(matches)
+    groups = collapse(matches, shown=question.limit)
     if not asked.wants_history:
         groups = behind_successors(groups)
     return tuple(

@@ -51,3 +51,19 @@ def test_collapsing_loses_no_match_and_twice_is_once(items):
     assert [group.match for group in collapse([group.match for group in groups])] == [
         group.match for group in groups
     ]
+
+
+def test_behind_what_is_shown_only_equal_texts_collapse():
+    near = LONG + " more"
+    matches = [
+        match("a", LONG, 0.9),
+        match("b", near, 0.8),
+        match("c", LONG, 0.7),
+        match("d", "other words", 0.6),
+    ]
+    groups = collapse(matches, shown=1)
+    assert [[group.match.memory.id, *(one.memory.id for one in group.duplicates)] for group in groups] == [
+        ["a", "c"],
+        ["b"],
+        ["d"],
+    ]

@@ -115,7 +115,9 @@ _EPISODE = (
          r"|(?:on|since) (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:week|month|day|night|evening|morning"
          r"|afternoon) of|back (?:in|when|then)|(?:in|during|from) <month>|\d{1,2}(?:st|nd|rd|th)?(?: of)?"
          r" <month>"
-         r"|20\d\d-\d\d|the day|sessions? (?:from|of|on|with))\b"),
+         r"|20\d\d-\d\d|the day|sessions? (?:from|of|on|with))\b",
+         needs="yesterday|last |previous|earlier|prior|recent|past |morning|day|week|night|evening|afternoon"
+               "|back |ago|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|20|session"),
     _cue("how it went", Route.EPISODE, 3,
          r"\b(?:outcome|upshot|result of (?:the|our) (?:meeting|discussion|experiment|attempt|review)s?"
          r"|how ...\b(?:went|ended?|turned out|unfolded|play(?:ed)? out|worked out)"
@@ -141,7 +143,10 @@ _CODE = (
     _cue("what relates to it", Route.CODE, 2.5,
          r"\b(?:who|what|which|anything|anyone|something|nothing|that|<unit>|SYMBOL)(?: [\w-]+){0,3}"
          r" <relates>"
-         r"(?: (?:on|from|to))? (?!(?:me|us|we|i|you|in order)\b)"),
+         r"(?: (?:on|from|to))? (?!(?:me|us|we|i|you|in order)\b)",
+         needs="who|what|which|any|thing|that|SYMBOL|function|method|class|module|file|package|type|struct|face"
+               "|trait|test|call|code|component|enum|constant|handler|symbol|variable|field|import|path|entry"
+               "|command|place|crate|librar|spec|suite|hook"),
     _cue("which parts, with a symbol", Route.CODE, 2,
          r"\b(?:which|list|all|every)(?: \w+)? <unit>\b...SYMBOL", needs="SYMBOL"),
     _cue("a relation to a symbol", Route.CODE, 2.5,
@@ -212,12 +217,14 @@ _CODE = (
          r"\b(?:handled|used|called|referenced|imported|mentioned|tested|covered|instantiated|overridden"
          r"|set|read)"
          r" (?:anywhere|somewhere|elsewhere|outside|by|from|in any)\b|\bin the (?:tree|code ?base)\b",
-         needs="handled|used|called|ed |set|read|in the"),
+         needs="handled|used|called|ed |overridden|set|read|in the"),
     _cue("a symbol", Route.CODE, 1.5, r"SYMBOL", needs="SYMBOL"),
 )  # fmt: skip
 
 _RECON = (
-    _cue("a flaw", Route.RECON, 3.5, r"\b<flaw>\b"),
+    _cue("a flaw", Route.RECON, 3.5, r"\b<flaw>\b",
+         needs="vulnerab|cve|exploit|inject|xss|ssrf|csrf|rce|idor|traversal|pollution|deseriali|backdoor|leak"
+               "|misconfig|security|privilege|attack|takeover|weak|insecure|unpatched|unauth|redirect|advisor"),
     _cue("a scanner", Route.RECON, 3.5, r"\b<tool>\b"),
     _cue("a scan", Route.RECON, 2.5,
          r"\b(?:scans?|scanners?|scanned|audits?|audited|pen-?test(?:s|ing|ers?)?|penetration test"
@@ -229,7 +236,7 @@ _RECON = (
          r"|show|tell|uncover|come up|turn up|flag|catch|detect|reveal)\b", needs="did "),
     _cue("findings", Route.RECON, 4,
          r"\b(?:(?:(?:high|critical|medium|low) )?findings?|(?:critical|high) (?:issues?|alerts?)|criticals"
-         r"|flag(?:ged)?|turn(?:ed)? up)\b"),
+         r"|flag(?:ged)?|turn(?:ed)? up)\b", needs="finding|issue|alert|criticals|flag|turn"),
     _cue("severity", Route.RECON, 4, r"\b(?:severity|(?:high|medium|low|critical)[- ]risk|cvss)\b",
          needs="severity|risk|cvss"),
     _cue("exposure", Route.RECON, 3.5,
@@ -237,13 +244,18 @@ _RECON = (
          r"|open ports?|ports? (?:is|are) open|subdomains?|without (?:auth\w*|a login|logging in|credentials"
          r"|a password)|anonymous(?:ly)? access|world[- ](?:readable|writable)|attack surface|unprotected"
          r"|default (?:passwords?|credentials)|outdated|fingerprint\w*|(?:is|are) ...\bpublic"
-         r"|public (?:buckets?|endpoints?)|buckets?|(?:another|other) (?:users?|customers?|tenants?)'?s?)\b"),
+         r"|public (?:buckets?|endpoints?)|buckets?|(?:another|other) (?:users?|customers?|tenants?)'?s?)\b",
+         needs="expos|facing|public|to the|port|subdomain|without|anonymous|world|attack|unprotected|default"
+               "|outdated|fingerprint|bucket|other "),
     _cue("untrusted input", Route.RECON, 4,
          r"\b(?:untrusted|attackers?|user[- ](?:controlled|supplied)|tainted|unsaniti[sz]ed|saniti[sz]\w*"
          r"|unescaped"
          r"|malicious|hostile|adversar\w*|hackers?|spoof\w*|forged?|bypass\w*|escapes?|hijack\w*|tamper\w*"
          r"|impersonat\w*|steal\w*|stolen|crafted|any origin|arbitrary (?:files?|code|commands?)|escalat\w*"
-         r"|brute[- ]forc\w*|request parameters)\b"),
+         r"|brute[- ]forc\w*|request parameters)\b",
+         needs="untrusted|attack|user|tainted|saniti|unescaped|malicious|hostile|adversar|hacker|spoof|forge"
+               "|bypass|escape|hijack|tamper|impersonat|steal|stolen|crafted|any origin|arbitrary|escalat"
+               "|brute|request param"),
     _cue("into a sink", Route.RECON, 4,
          r"\b(?:into|in|to|reach(?:es)?) (?:an? |the )?(?:raw )?(?:sql|shell|html|eval|exec|template|query"
          r"|command)"
@@ -266,7 +278,9 @@ _RECON = (
     _cue("a report of a test", Route.RECON, 3,
          r"\b(?:fuzz(?:ing|ed)?|(?:dependency|security|scan(?:ner)?|audit|assessment|vulnerability|<tool>)"
          r" (?:reports?|results?|review)|uncover(?:ed)?|nasty|risky|dangerous|suspicious|sensitive|ssl labs"
-         r"|attack(?:s|ed|ing)?|abused?|outside (?:the|our) (?:company|network|vpn|office))\b"),
+         r"|attack(?:s|ed|ing)?|abused?|outside (?:the|our) (?:company|network|vpn|office))\b",
+         needs="fuzz|report|result|review|uncover|nasty|risky|dangerous|suspicious|sensitive|ssl labs|attack"
+               "|abuse|outside"),
     _cue("a host", Route.RECON, 1.5, r"HOST", needs="HOST"),
     _cue("security", Route.RECON, 2, r"\b(?:security|hacked|breach(?:ed)?|compromised?|hardening)\b",
          needs="security|hack|breach|compromise|hardening"),
@@ -301,8 +315,8 @@ _OPERATIONAL = (
          r" with"
          r"|blocked (?:by|on))", needs="who|is |has |what"),
     _cue("what is in a state", Route.OPERATIONAL, 4,
-         r"\bwhat(?:'s| is|(?: \w+)? remains?) (?:running|pending|queued|blocked|waiting|left|next|open"
-         r"|in (?:progress|the queue|the sprint)|blocking)\b",
+         r"\bwhat(?:'s| is|(?: \w+)? remains?) (?:still |now )?(?:running|pending|queued|blocked|waiting|left"
+         r"|next|open|in (?:progress|the queue|the sprint)|blocking)\b",
          r"\banything (?:waiting|running|listening|stuck|left|queued|pending|blocked)\b",
          needs="what|anything"),
     _cue("holds a lock", Route.OPERATIONAL, 2.5,
@@ -337,7 +351,9 @@ _OPERATIONAL = (
          r"\b(?:open|pending|running|active|live|blocked|queued|unfinished|remaining|outstanding|idle|stuck"
          r"|waiting"
          r"|failed|stale|in-progress) (?:\w+ )?(?:<actor>|<work>)\b",
-         r"\b(?:assigned to|waiting for (?:my|me|us|an?)|awaiting|(?:nobody|no ?one) has \w+)\b"),
+         r"\b(?:assigned to|waiting for (?:my|me|us|an?)|awaiting|(?:nobody|no ?one) has \w+)\b",
+         needs="open|pending|running|active|live|blocked|queued|unfinished|remaining|outstanding|idle|stuck"
+               "|waiting|failed|stale|in-progress|assigned|nobody|no one|noone"),
     _cue("it needs somebody", Route.OPERATIONAL, 2.5,
          r"\b(?:needs?|wants?|requires?) (?:an? |my )?(?:restart|approval|attention|answer|input|review"
          r"|decision"

@@ -37,6 +37,7 @@ def test_questions_with_a_misleading_word_are_routed_as_well_as_the_others() -> 
     [
         ("How do I stop a running job?", Route.KNOWLEDGE),
         ("Is the job still running?", Route.OPERATIONAL),
+        ("What's still in the queue?", Route.OPERATIONAL),
         ("When did the job stop?", Route.EPISODE),
         ("Which functions call stop_job?", Route.CODE),
         ("Can an attacker stop the job?", Route.RECON),

@@ -40,11 +40,20 @@ _HEADER = re.compile(
     r"(?P<value>[A-Za-z0-9._~+/=-]{16,}+)",
     re.IGNORECASE,
 )
-_NAMES = ("password", "passwd", "passphrase", "pwd", "secret", "credential", "token", "key")
+_USER = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
+_OPTION = re.compile(
+    r"-(?:(?<![\w-]-)-(?P<before>(?:[a-z]{1,20}-){0,3})"
+    r"(?P<name>password|passwd|passphrase|pass|secret|token|key)[ \t]{1,3}"
+    r"|(?<![\w-]-)(?:u|-user)[ =]{1,3}[\"']?[^\s:\"']{1,64}:|(?<=sshpass -)p ?)"
+    r"[\"']?(?P<value>[^\s\"'`,;<>()\[\]{}|]{8,256}+)"
+)
+"""What a command is given: `--token ...`, `curl -u name:...`."""
+
+_NAMES = ("password", "passwd", "passphrase", "pwd", "_pass", "secret", "credential", "token", "key")
 _ASSIGNED = re.compile(
-    r"(?i:password|passwd|passphrase|pwd|secret|credentials?|token|key)"
-    r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value))?"
-    r"[\"'`*]{0,3}[ \t]{0,8}+(?::=|=>|==?|:)[ \t]{0,8}+"
+    r"(?i:password|passwd|passphrase|pwd|_pass|secret|credentials?|token|key)"
+    r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value|base))?"
+    r"[\"'`*\]]{0,4}[ \t]{0,8}+(?::=|=>|==?|:|(?<=[A-Za-z])>)\*{0,2}[ \t]{0,8}+"
     r"(?:(?P<mark>[\"'`])(?P<quoted>[^\s\"'`]{8,512}+)(?P=mark)"
     r"|(?P<bare>[^\s\\\"'`,;:=&<>()\[\]{}|]{8,512}+={0,2})(?![(\[]))"
 )
@@ -171,6 +180,7 @@ def find_secrets(text: str) -> list[Secret]:
             *_shaped(text),
             *_in_addresses(text),
             *_in_headers(text),
+            *_in_options(text),
             *_named(text),
         ),
         key=lambda secret: (secret.start, -secret.end),
@@ -232,6 +242,16 @@ def _in_addresses(text: str) -> Iterator[Secret]:
         known = value.lower() in _STAND_INS or value == found["user"]
         if not (known or _stands_in(value) or value[0] in "$%{["):
             yield Secret(*found.span("value"), "password")
+    for found in _USER.finditer(text):
+        if not _stands_in(found["value"]) and _random(found["value"]):
+            yield Secret(*found.span("value"), "token")
+
+
+def _in_options(text: str) -> Iterator[Secret]:
+    for found in _OPTION.finditer(text):
+        name = found["name"] or "password"
+        if _is_secret(name, found["value"], before=found["before"] or "", quoted=False):
+            yield Secret(*found.span("value"), _kind_of(name))
 
 
 def _in_headers(text: str) -> Iterator[Secret]:
@@ -256,14 +276,18 @@ def _named(text: str) -> Iterator[Secret]:
                     end = start + len(value)
                     if group == "bare" and (more := _REST.match(text, end)):
                         end = more.end()
-                    yield Secret(start, end, "password" if name[0] == "p" else "secret")
+                    yield Secret(start, end, _kind_of(name))
             at = small.find(name, end)
+
+
+def _kind_of(name: str) -> str:
+    return "password" if name.lstrip("_").startswith("p") else "secret"
 
 
 def _is_secret(name: str, value: str, *, before: str, quoted: bool) -> bool:
     if len(value) < MIN_VALUE or _stands_in(value) or _TRIAL.search(value) or _REFERENCE.match(value):
         return False
-    if name[0] == "p":
+    if _kind_of(name) == "password":
         # Without quotes a word in letters alone is a name: `password: privateKey`.
         return (quoted or not value.isalpha()) if _mixed(value) else (quoted and not value.isalpha())
     if name in {"key", "token"} and not _SURE_KEY.search(before):

@@ -70,7 +70,7 @@ SHAPES = (
     _shape("Google token", "ya29.", r"[A-Za-z0-9_.-]{20,}+"),
     _shape("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
     _shape("Google token", "1//0", rf"{_WEB}{{40,}}+"),
-    _shape("JWT", "eyJ", rf"(?<![_-]eyJ){_WEB}{{8,}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+"),
+    _shape("JWT", "eyJ", rf"{_WEB}{{8,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+"),
     _shape("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}+"),
     _shape("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+"),
     _shape("Twilio key", "SK", rf"[0-9a-f]{{32}}{_END}", sure=True),

@@ -96,6 +96,18 @@ ASSIGNED = [
     "DATABASE_URL=postgres://app:Tide9Pool@db.internal:5432/tideline",
     "redis://:Tide9Pool@cache:6379/0",
     "mongodb+srv://sam:h4rbour#wall@cluster0.abcde.mongodb.net/test",
+    f"deploy --token {VALUE} --to prod",
+    f"harbour login --api-key '{VALUE}'",
+    "tool --db-password Winter2024!",
+    "curl -u sam:Winter2024! https://api.example.org",
+    f"curl --user 'sam:{VALUE}' https://api.example.org",
+    "sshpass -p Winter2024! ssh quay",
+    f"git clone https://{VALUE}@git.example.org/tide/line.git",
+    f"os.environ['OPENAI_API_KEY'] = '{VALUE}'",
+    "**Password:** Winter2024!",
+    "SMTP_PASS=Winter2024!",
+    "<password>Winter2024!</password>",
+    f"SECRET_KEY_BASE={made(64, HEX)}",
 ]
 
 
@@ -103,10 +115,11 @@ ASSIGNED = [
 def test_the_value_of_a_telling_name_is_taken_out_and_the_name_stays(line):
     told, count = redact(line)
     assert count == 1
-    name = re.match(r"[\w\s{\"']+", line).group()
+    name = re.match(r"[\w\s{\"'*<-]+", line).group()
     assert told.startswith(name.rstrip("\"' ").split(VALUE)[0][:6])
     for value in (VALUE, "Winter2024", "horse", "Harbour9", "Tide9Pool", "h4rbour"):
         assert value not in told
+    assert not re.search(r"[0-9a-f]{20}", told)
 
 
 STAY = [
@@ -135,6 +148,16 @@ STAY = [
     ".sk-folding-cube-container-wrapper { color: red }",
     "the tokenizer: gpt2-xl-1558M-v3",
     "Bearer LOCAL_DEV_MODE_NOT_FOR_PRODUCTION",
+    "git push -u origin:feature_2024_tides",
+    "docker run -u 1000:1000 image",
+    'docker run --user "$(id -u):$(id -g)" image',
+    "tool --token $GITHUB_TOKEN --key ~/.ssh/id_ed25519",
+    "tool --key users_by_region_2024_v2",
+    "tool --password-file secrets_2024.txt",
+    "bypass: Winter2024, and all pass: 3f786850e387550fdab836ed7e6dc881de23001b",
+    "see https://medium.com/@some-long-writer-name2 and https://host/@writer2024name",
+    "<key>CFBundleShortVersionString</key>",
+    "<th>Password</th><td>varchar255x</td>",
     "wrap it in `<private>` and `</private>`",
     "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
     "the header -----BEGIN RSA PRIVATE KEY----- and what follows",
@@ -155,6 +178,10 @@ def test_each_secret_is_replaced_by_its_kind_and_counted():
 def test_the_secret_beside_an_aws_id_goes_with_it():
     told, _ = redact(f"{KEYS['AWS']},{made(40, LETTERS + '/+')}")
     assert told == "[redacted: AWS key]"
+
+
+def test_a_token_right_behind_another_secret_goes_as_well():
+    assert redact(PEM.format("") + JWT)[0] == "[redacted: private key][redacted: JWT]"
 
 
 def test_what_is_marked_private_goes_nested_and_unclosed():

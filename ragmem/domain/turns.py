@@ -10,6 +10,8 @@ ASKERS = frozenset({"user", "human"})
 """Labels of the person in the records of assistants; what other people are called is found by structure."""
 
 REPLIERS = frozenset({"assistant", "ai", "agent", "bot", "model", "system", "tool"})
+SURE_REPLIERS = frozenset({"assistant", "ai"})
+"""The other labels stand in lists of facts as well ("User: postgres", "System: Debian"), but once each."""
 
 MAX_LEAD = 600
 """Characters before the first turn of a record: a title and a date; a text that quotes one says more."""
@@ -92,6 +94,8 @@ def _record(text: str, labels: Sequence[tuple[int, int, str]]) -> list[tuple[int
     roles = [label for label in labels if label[2] in ASKERS or label[2] in REPLIERS]
     names = {name for _, _, name in roles}
     if names.isdisjoint(ASKERS) or names.isdisjoint(REPLIERS) or len(text[: roles[0][0]].strip()) > MAX_LEAD:
+        return []
+    if names.isdisjoint(SURE_REPLIERS) and len(names) == len(roles):
         return []
     return roles
 

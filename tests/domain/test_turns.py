@@ -68,6 +68,8 @@ def test_people_who_talk_are_known_by_speaking_again():
         + "Problem: again.\n",
         "user: only a question\n",
         "prose " * 200 + "\nuser: quoted\nassistant: quoted too\n" + "prose " * 200,
+        "# Notes\n\nUser: postgres\nSystem: Debian 12\n\n# Backup\n\nDumps run nightly.",
+        "user: deploy\nmodel: gpt-4\nagent: codex\n",
     ],
 )
 def test_other_texts_have_no_turns(text):

@@ -4,30 +4,26 @@
 ...     answer = memory.query("how do we deploy")
 """
 
-import os
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from ragmem import backends
-from ragmem.backends.composed import ComposedModels, LateMeter
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.database import Database
+from ragmem.backends.composed import ComposedModels
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.catalog.trash import TrashRun
-from ragmem.config import ModelSettings, Settings, load
+from ragmem.config import Settings
 from ragmem.domain.model import USER, Draft, Memory
-from ragmem.errors import BackendError, ConfigError, UsageError
-from ragmem.ports import Models, Store
+from ragmem.errors import BackendError
+from ragmem.opening import Opened, now
+from ragmem.ports import Models
+
+__all__ = ["Ragmem", "now"]
 
 if TYPE_CHECKING:
     from ragmem.readers.scope import ProjectFinder
-    from ragmem.services.active_models import ActiveModels
     from ragmem.services.assistance import Assistance
     from ragmem.services.calibration import Calibration
     from ragmem.services.context import Context
@@ -42,166 +38,21 @@ if TYPE_CHECKING:
     from ragmem.services.reembed import ModelStanding, Reembedded
     from ragmem.services.respite import Respite
     from ragmem.services.seed_report import SeedReport
-    from ragmem.services.usage import Ledger
 
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
 
-def now() -> datetime:
-    """Return the present moment in UTC; the one place where the package reads the clock for ages."""
-    return datetime.now(tz=UTC)
-
-
-class Ragmem:
+class Ragmem(Opened):
     """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`.
 
     May be used from several threads; each opens a connection of its own, which lives until `close`.
     """
 
     def __init__(self, settings: Settings, *, home: Path, cwd: Path, models: Models | None = None) -> None:
-        self.settings = settings
-        self.home = home
-        self.cwd = cwd
-        self.catalog = Catalog(_database_of(settings))
-        self._given_models = models
-        self._models: ActiveModels | None = None
-        self._store: Store | None = None
+        super().__init__(settings, home=home, cwd=cwd, models=models)
         self._resting: Respite | None = None
-        self._asking: ComposedModels | None = None
         self._expansions: Expansions | None = None
         self._reranking_respite: Respite | None = None
-        self._ledger: Ledger | None = None
-        self._meter = LateMeter(lambda: self.ledger)
-        self._prepared: tuple[int, ...] | None = None
-        self._opening = threading.RLock()
-
-    @classmethod
-    def open(
-        cls,
-        *,
-        environ: Mapping[str, str] | None = None,
-        home: Path | None = None,
-        cwd: Path | None = None,
-        sources_file: Path | None = None,
-    ) -> Self:
-        """Return the memory of this user; nothing is created or loaded before its first use.
-
-        Raises ConfigError when a configuration file or variable is wrong.
-        """
-        where = home or Path.home()
-        here = cwd or Path.cwd()
-        settings = load(
-            environ=os.environ if environ is None else environ,
-            home=where,
-            cwd=here,
-            sources_file=sources_file,
-        )
-        return cls(settings, home=where, cwd=here)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close store, models and database; closing twice is fine."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        if self._models is not None:
-            self._models.close()
-            self._models = None
-        if self._asking is not None:
-            self._asking.close()
-            self._asking = None
-        if self._ledger is not None:
-            self._ledger.close()
-        self.catalog.close()
-
-    @property
-    def ledger(self) -> "Ledger":
-        """What counts the requests to providers; reads and writes nothing before the first."""
-        with self._opening:
-            if self._ledger is None:
-                from ragmem.services.usage import Ledger
-
-                self._ledger = Ledger(self.catalog, self.settings, now=now)
-            return self._ledger
-
-    @property
-    def models(self) -> "ActiveModels":
-        """The configured models, but for the embedder while the vectors are another model's.
-
-        Nothing is opened before it is used; `models.wanted` are the configured ones in any case.
-        """
-        with self._opening:
-            if self._models is None:
-                from ragmem.services.active_models import ActiveModels
-
-                wanted = self._given_models or self._compose(self.settings.models)
-                self._models = ActiveModels(
-                    wanted,
-                    self.settings.models,
-                    self.catalog.models,
-                    open_recipe=self._compose,
-                    open_store=self._open_store,
-                )
-            return self._models
-
-    def _compose(self, embedding: ModelSettings) -> ComposedModels:
-        return ComposedModels(
-            embedding,
-            self.settings.language_model,
-            meter=self._meter,
-            cache=self.settings.places.cache,
-            reranker=self.settings.reranker,
-        )
-
-    @property
-    def store(self) -> Store:
-        """The configured store; raises BackendError when there is no such backend."""
-        self.prepare()
-        return self._open_store()
-
-    def _open_store(self) -> Store:
-        with self._opening:
-            if self._store is None:
-                wanted = self.settings.store
-                self._store = backends.open_store(
-                    wanted.backend,
-                    {
-                        **wanted.options,
-                        "profile": wanted.profile,
-                        "url": wanted.url,
-                        "storages": wanted.storages,
-                        "environment": wanted.environment,
-                    },
-                    self.models,
-                    database=self.catalog.database,
-                )
-            return self._store
-
-    def prepare(self) -> None:
-        """Create the database where it is missing."""
-        # A database that was put back meanwhile may be one of an older ragmem.
-        if self._prepared is None or self._prepared != self.catalog.database.identity:
-            self.catalog.prepare()
-            self._prepared = self.catalog.database.identity
-
-    def require(self) -> None:
-        """Raise UsageError when nothing was ever stored here."""
-        if not self.catalog.exists():
-            shared = self.settings.store.profile == "postgres"
-            place = self.catalog.database.place if shared else self.settings.places.data
-            meant = "store.url" if shared else "RAGMEM_HOME"
-            raise UsageError(
-                f'there is no memory in "{place}" yet',
-                hint=f"fill it with `ragmem seed`, or point {meant} at the one you mean",
-            )
-        self.prepare()
 
     def policy(self) -> "Policy":
         """Return how answers are found and ranked, from the settings."""
@@ -557,72 +408,17 @@ class Ragmem:
             read_only=read_only,
         )
 
-    def _check_language_model(self) -> list[str]:
-        composed = self._compose(self.settings.models)
-        try:
-            return composed.check_language_model()
-        finally:
-            composed.close()
-
-    def _reopen(self) -> None:
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        self.catalog.close()
-
     def memory(self, prefix: str) -> Memory:
         """Return the memory whose id starts with the prefix; raises NotFoundError."""
         self.require()
         return self.catalog.memories.resolve(prefix)
 
     def statistics(self) -> dict[str, Any]:
-        """Return counts of catalog and store, the embedder's id and the size of the home in bytes.
+        """Return what `services.statistics` counts."""
+        from ragmem.services.statistics import statistics
 
-        With a database elsewhere also its place, and its size counts as the home's.
-        """
         self.require()
-        data = self.settings.places.data
-        database = self.catalog.database
-        elsewhere = {} if database.dialect == "sqlite" else {"database": database.place}
-        return {
-            "home": str(data),
-            **elsewhere,
-            "bytes": _bytes_below(data) + (_bytes_of(database) if elsewhere else 0),
-            "catalog": self.catalog.overview.counts(),
-            "store": dict(self.store.statistics()),
-            "models": self.settings.models.backend,
-        }
+        return statistics(self.catalog, self.store, self.settings)
 
     def _keep_trash(self) -> timedelta:
         return timedelta(days=self.settings.trash.keep_days)
-
-
-def _database_of(settings: Settings) -> Database:
-    """Return the database of the profile, not opened yet; raises ConfigError where its address is missing."""
-    chosen, data, patience = settings.store, settings.places.data, settings.write.busy_timeout_s
-    if chosen.profile != "postgres":
-        return SQLiteDatabase(data, busy_timeout=patience)
-    if not chosen.url:
-        raise ConfigError(
-            'the profile "postgres" needs the address of a database',
-            hint='write url = "postgresql://user@host:5432/name" below [store], or set RAGMEM_STORE_URL',
-        )
-    from ragmem.catalog.postgres import PostgresDatabase
-
-    return PostgresDatabase(chosen.url, data, busy_timeout=patience)
-
-
-def _bytes_of(database: Database) -> int:
-    with database.read() as connection:
-        (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-    return int(size)
-
-
-def _bytes_below(folder: Path) -> int:
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            # Other processes remove theirs at any time: logs, tickets, files of vectors.
-            with suppress(FileNotFoundError):
-                total += Path(parent, name).stat().st_size
-    return total

@@ -28,7 +28,9 @@ POINTING_WORDS = 20
 
 VERSION = 1
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|<[\w-]+>.*?</[\w-]+>", re.DOTALL)
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<[\w-]+>.*?</[\w-]+>", re.DOTALL)
+_CLOSING = re.compile(r"</[\w-]+>")
 _PASTED_LINE = re.compile(
     r"^(?:\s{4,}|\t|[>$%|#+-] ?\S*$|\s*at \S+\(|\s*File \"|Traceback|\d{4}-\d\d-\d\d[T ]\d\d:|\[\w+\] "
     r"|.*[{};]\s*$)"
@@ -74,7 +76,10 @@ class Verdict:
 
 def said(prompt: str) -> str:
     """Return what a person says in a prompt: without fenced or indented code, logs and tagged blocks."""
-    lines = _FENCE.sub(" ", prompt).splitlines()
+    text = _FENCE.sub(" ", prompt)
+    # Behind the last tag that closes, each one that opens would be followed to the end.
+    end = max((found.end() for found in _CLOSING.finditer(text)), default=0)
+    lines = (_TAGGED.sub(" ", text[:end]) + text[end:]).splitlines()
     return "\n".join(line for line in lines if not _PASTED_LINE.match(line)).strip()
 
 

@@ -1,6 +1,7 @@
 """Topics of a session's prompts: when one is left, and when nobody can tell."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -123,3 +124,15 @@ def test_a_model_whose_unrelated_texts_lie_near_gets_a_lower_threshold():
 def test_too_few_texts_do_not_calibrate():
     with pytest.raises(ValueError, match="too few"):
         calibrated([EAST, NORTH])
+
+
+def test_what_is_tagged_or_fenced_is_not_said():
+    text = "Look <log>one </log> and\n```html\n<p>two</p>\n```\nthree <br> four"
+    assert said(text).split() == ["Look", "and", "three", "<br>", "four"]
+
+
+@pytest.mark.parametrize("text", ["<a> x\n" * 50_000, "```" * 50_001, "</a>" * 50_000])
+def test_the_time_for_a_long_paste_is_linear(text):
+    started = time.process_time()
+    said(text)
+    assert time.process_time() - started < 1.0

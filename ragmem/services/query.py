@@ -38,6 +38,9 @@ SEEDS = 50
 FURTHER = 50
 """Hits of a list beside words and vectors."""
 
+DEEPEST = 1000
+"""Hits of a list that are looked at because so many matches are wanted; all of them are compared in pairs."""
+
 FULLY_COVERED = 0.999
 """Share of a question's words in one chunk that is all of them."""
 
@@ -74,7 +77,7 @@ def ask(
                 return _ask_engine(catalog, open_store(), question, asked=asked, policy=policy, now=now)
         except BackendError as error:
             notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error.told}")
-    depth = policy.candidates * (10 if question.filtered else 1)
+    depth = max(policy.candidates * (10 if question.filtered else 1), min(question.limit, DEEPEST))
     gathering, store = _gather(
         catalog, open_store, asked, question=question, depth=depth, respite=respite, notes=notes
     )

@@ -417,6 +417,15 @@ def test_filters_reach_beyond_the_best_hits(open_memory):
     assert found(memory, "the kiln burns gas in round 7", tags=("x",)) == ["tagged"]
 
 
+def test_who_wants_more_matches_than_a_list_has_by_default_gets_them(open_memory):
+    memory = open_memory(RAGMEM_QUERY_CANDIDATES="5")
+    fill(
+        memory,
+        [draft(f"n{n}", f"The kiln {n} burns gas{n} by ton{n} in hall{n}.", days=n) for n in range(40)],
+    )
+    assert len(found(memory, "the kiln burns", limit=30)) == 30
+
+
 class TestCommand:
     @pytest.fixture
     def filled(self, inside, tmp_path):

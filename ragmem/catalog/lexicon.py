@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Searchable = tuple[int, str, str, Sequence[Analysed]]
 """A memory's number, id and project, and its analysed chunks in their order."""
 
-LEVELS = (16, 128, 1024, 8192)
+LEVELS = (16, 128, 1024, 8192, 32_768)
 """Chunks of a segment, from level to level."""
 
 LARGEST = 2 * LEVELS[-1]
-"""Chunks of a segment at most, unless one memory has more: merging as many takes about 0.1 s."""
+"""Chunks of a segment at most, unless one memory has more: merging as many takes about 0.5 s."""
 
 BUILT_AT_ONCE = 512
 """Chunks; sorting small parts and merging them is quicker than sorting all, and takes less memory."""
@@ -41,7 +41,7 @@ def add(connection: Connection, memories: Iterable[Searchable]) -> None:
     parts: list[Segment] = []
     for segment in _built(memories, after=last or 0):
         parts.append(segment)
-        if sum(len(part.documents.lengths) for part in parts) >= LARGEST:
+        if sum(len(part.documents.lengths) for part in parts) >= LEVELS[-1]:
             _append(connection, parts)
             parts = []
     if parts:

@@ -140,7 +140,7 @@ def test_a_chunk_is_merged_a_few_times_only_and_segments_stay_few(writes):
             merged += sum(sizes[chosen])
             sizes[chosen] = [sum(sizes[chosen])]
     assert merged <= (len(lexicon.LEVELS) + 1) * sum(writes)
-    assert len(sizes) <= sum(writes) / lexicon.LEVELS[-1] + sum(lexicon.LEVELS[:1]) + 7 * 3
+    assert len(sizes) <= sum(writes) / lexicon.LEVELS[-1] + lexicon.LEVELS[0] + 7 * (len(lexicon.LEVELS) - 1)
 
 
 def test_another_process_sees_what_was_written_since(tmp_path, make):

@@ -26,8 +26,9 @@ def passages(database: Database, chunk_ids: Iterable[str]) -> dict[str, Passage]
         for batch in batches(dict.fromkeys(chunk_ids)):
             for row in connection.execute(
                 "SELECT c.id, m.id, m.project, m.title, c.heading, substr("
-                "CASE WHEN m.summary <> '' THEN m.summary ELSE m.text END, c.begin_at + 1,"
-                " c.end_at - c.begin_at)"
+                "CASE WHEN m.summary <> '' THEN m.summary ELSE m.text END,"
+                # PostgreSQL has no substr of its 8-byte integers.
+                " CAST(c.begin_at + 1 AS INTEGER), CAST(c.end_at - c.begin_at AS INTEGER))"
                 f" FROM chunks c JOIN memories m ON m.n = c.memory WHERE c.id IN ({marks(batch)})",
                 batch,
             ):

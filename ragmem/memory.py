@@ -185,10 +185,12 @@ class Ragmem(Opened):
         return known(self.catalog.database, self.models.embedder.model_id)
 
     def calibrate(self) -> None:
-        """Measure that where it is due, as `seed` does; a model that fails changes nothing."""
+        """Measure that where it is due, as `seed` does; not beyond a daily cap, nor where a model fails."""
         from ragmem.services.calibration import keep_current
 
         with suppress(BackendError):
+            # It asks questions, which no cap stops, but nobody waits for the answers.
+            self._meter.admit("document")
             keep_current(self.catalog, self.store, model=self.models.embedder.model_id)
 
     def _respite(self) -> "Respite":

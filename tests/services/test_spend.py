@@ -7,6 +7,7 @@ from provider_protocols import KEY, OpenAI
 from provider_servers import serving
 
 from ragmem.domain.model import Draft, State
+from ragmem.services import calibration
 from ragmem.services.query import Question
 
 
@@ -52,6 +53,17 @@ def test_a_seed_stops_at_the_cap_and_tomorrows_finishes_it(open_memory, asked, i
     assert not memory.catalog.memories.ids(states=[State.PENDING])
     assert memory.ledger.today().calls == len(provider.posts) > 2
     assert memory.ledger.today().cost > 0
+
+
+def test_a_store_is_not_measured_beyond_the_cap(open_memory, asked, monkeypatch, provider):
+    monkeypatch.setattr(calibration, "FROM_CHUNKS", 1)
+    memory = open_memory(**asked, RAGMEM_SPEND_DAILY_CALLS="1")
+    memory.ingest([Draft("ingest", "one", "We decided to pin the driver because of an error in the pool.")])
+    assert len(provider.posts) == 1
+    memory.calibrate()
+    assert len(provider.posts) == 1
+    open_memory(**asked).calibrate()
+    assert len(provider.posts) > len(calibration.QUESTIONS)
 
 
 def test_what_is_handed_in_beyond_the_cap_is_found_by_its_words(open_memory, asked):

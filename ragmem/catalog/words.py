@@ -8,7 +8,7 @@ letter of a script that is written without spaces is a word by itself: a run of 
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _SEPARATOR = " "
@@ -21,8 +21,6 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f"
     "\U00020000-\U0003ffff"
 )
-_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]{{2,}}")
 
 SHORTEST_STEMMED = 3
 LONGEST_STEMMED = 64
@@ -45,6 +43,12 @@ _STEP_4 = (
 )  # fmt: skip
 
 
+@cache
+def _unspaced(count: str) -> re.Pattern[str]:
+    # So large a set of letters takes milliseconds to compile, which an English question does not pay.
+    return re.compile(f"[{_UNSPACED}]{count}")
+
+
 class _Folding(dict[int, str]):
     """Code point -> what stands for it: a folded letter, nothing for an accent, a space between words."""
 
@@ -60,7 +64,7 @@ def _fold(letter: str) -> str:
     category = unicodedata.category(letter)
     if category[0] not in "LN" and category != "Co":
         return "" if ord(letter) in _COMBINING else _SEPARATOR
-    if _UNSPACED_LETTER.match(letter):
+    if _unspaced("").match(letter):
         return f"{_SEPARATOR}{letter}{_SEPARATOR}"
     # Letters that fold into two, such as the German sharp s, stay as they are.
     folded = next((form for form in (letter.casefold(), letter.lower()) if len(form) == 1), letter)
@@ -84,7 +88,8 @@ def pairs(text: str) -> list[str]:
     """Return each two neighbours in a script without spaces, where one letter tells little."""
     if text.isascii():
         return []
-    return [run[place : place + 2] for run in _UNSPACED_RUN.findall(text) for place in range(len(run) - 1)]
+    runs = _unspaced("{2,}").findall(text)
+    return [run[place : place + 2] for run in runs for place in range(len(run) - 1)]
 
 
 @lru_cache(maxsize=65536)

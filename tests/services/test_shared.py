@@ -214,6 +214,19 @@ def test_the_commands_work_on_a_shared_memory(pair, ragmem):
     environ = {**anna.environ, "HOME": str(anna.home)}
     for command, says in (
         (["query", "stale lock", "--project", "user"], "Stale lock"),
+        (
+            [
+                "query",
+                "what did edit notes/lock.md last week",
+                "--all",
+                "--nearest",
+                "--route",
+                "operational",
+            ],
+            "",
+        ),
+        (["context", "--all"], "Stale lock"),
+        (["context", "stale lock", "--all"], "Stale lock"),
         (["inspect"], "2"),
         (["gc", "--dry-run", "--missing"], ""),
         (["seed", "--sources", str(anna.sources)], ""),

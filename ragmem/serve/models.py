@@ -66,7 +66,9 @@ class QueryRequest(BaseModel):
     ll_keywords: list[_Keyword] = Field(default_factory=list, max_length=100)
     conversation_history: list[dict[str, Any]] | None = Field(default=None, description="Has no effect.")
     user_prompt: _Text | None = Field(default=None, max_length=MAX_QUERY)
-    enable_rerank: bool | None = Field(default=None, description="Has no effect: there is no reranker.")
+    enable_rerank: bool | None = Field(
+        default=None, description="Has no effect: [reranker] of config.toml decides."
+    )
     include_references: bool | None = Field(default=True)
     include_chunk_content: bool | None = Field(
         default=False, description="Texts of the chunks in references."

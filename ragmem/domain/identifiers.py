@@ -1,9 +1,8 @@
 """Code-like tokens of a text, and the words that they are made of."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-
-from ragmem.domain.forms import KNOWN_WEIGHT, classify_code, classify_token
 
 MAX_CHARS = 200
 """A longer token is data (base64, minified code), which nobody asks for by its parts."""
@@ -61,6 +60,15 @@ def identifiers(text: str) -> list[str]:
     return list(found)
 
 
+def paths(names: Sequence[str]) -> list[str]:
+    """Return those of the identifiers that are paths or names of files."""
+    if not names:
+        return []
+    from ragmem.domain.forms import classify_token  # noqa: PLC0415 - see `_identifier`
+
+    return [name for name in names if (found := classify_token(name)) and found[1] == "file"]
+
+
 @lru_cache(maxsize=32768)
 def _in_word(word: str) -> tuple[str, ...]:
     """Return the identifiers between two blanks; cached, for most words of a text are met again."""
@@ -84,6 +92,9 @@ def _parts(token: str) -> tuple[str, ...]:
 
 def _identifier(run: str) -> str:
     """Return a run of letters and marks as the identifier that it is, or ""."""
+    # Most questions hold plain words alone and do not need the many patterns.
+    from ragmem.domain.forms import KNOWN_WEIGHT, classify_code, classify_token  # noqa: PLC0415
+
     if run[0] == "`":
         found = classify_code(run.strip("`"))
         return found[0] if found is not None else ""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.domain.dates_asked import dates_asked, without_dates
-from ragmem.domain.forms import COMMANDS, classify_token
-from ragmem.domain.identifiers import identifiers
+from ragmem.domain.identifiers import identifiers, paths
 from ragmem.domain.keywords import means_nothing
 from ragmem.domain.spans import Span, time_match
 
@@ -108,7 +107,7 @@ _SENTENCE = re.compile(
 
 
 _OF_ANYTHING = frozenset(
-    "happen happened happening happens entries entry events event memories memory news notes note recap "
+    "happen happened happening happens entries entry events event memories memory new news notes note recap "
     "sessions session since summarise summarize summary till today until worked working written".split()
 )
 """Words of a question that asks for all of a time: "what happened last week", "notes of 3 May"."""
@@ -175,7 +174,7 @@ def parse(text: str, *, now: datetime) -> Asked:
         phrases=phrases,
         excluded=excluded,
         identifiers=named,
-        paths=tuple(name for name in named if (found := classify_token(name)) and found[1] == "file"),
+        paths=tuple(paths(named)),
         pasted_error=pasted,
         times=times,
         only_times=bool(times) and not phrases and _says_nothing(without_dates(spoken, now=now)),
@@ -259,6 +258,8 @@ def _is_command_line(text: str) -> bool:
     options = [at for at, word in enumerate(words) if word[0] == "-" and len(word) > 1]
     if not options:
         return False
+    from ragmem.domain.forms import COMMANDS  # noqa: PLC0415 - few questions have a dash
+
     if not _LONG_OPTIONS.isdisjoint(words[: options[-1]]):
         return True
     return any(

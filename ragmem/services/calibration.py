@@ -7,7 +7,6 @@ questions with an answer fall below it, with the moved one 4 to 6 %; of question
 """
 
 import re
-import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 
@@ -60,6 +59,8 @@ class Spread:
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
         """Return the spread; `low` and `high` leave out one in twenty values at each end."""
+        import statistics  # noqa: PLC0415 - milliseconds, which only a measurement pays
+
         ordered = sorted(values)
         last = len(ordered) - 1
         return cls(

@@ -388,3 +388,19 @@ def test_a_pasted_document_has_neither_syntax_nor_dates():
     read = asked(text)
     assert read.text == text.strip()
     assert not any((read.phrases, read.excluded, read.times))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["what happened last week", "yesterday", "notes of 3 May 2024", "what's new since Monday?", "in March"],
+)
+def test_a_question_may_name_nothing_but_a_time(text):
+    assert parse(text, now=NOW).only_times
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["why did the kiln fail yesterday", '"pool" last week', "what happened", "", "notes of the May queue"],
+)
+def test_a_question_that_names_something_else_is_not_about_a_time_alone(text):
+    assert not parse(text, now=NOW).only_times

@@ -470,3 +470,16 @@ class TestCommand:
         assert told.returncode == 4
         assert "none is configured" in told.stderr
         assert "[language_model]" in told.stderr
+
+
+def test_a_time_is_looked_up_in_postgres_as_well(open_memory, postgres):
+    memory = open_memory(RAGMEM_STORE_PROFILE="postgres", RAGMEM_STORE_URL=postgres)
+    fill(
+        memory,
+        [
+            draft("here", "Quokkas sleep under tea trees.", days=12),
+            draft("there", "Quokkas eat bark.", days=12.1, project="kiln"),
+            draft("before", "Quokkas eat bark.", days=40),
+        ],
+    )
+    assert found(memory, "what happened on 2026-05-20?") == ["here", "there"]

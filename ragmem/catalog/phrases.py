@@ -1,7 +1,7 @@
 """Phrases that must occur, words and phrases that must not: found by the index, checked on the texts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +9,7 @@ import orjson
 
 from ragmem.catalog.corpus import Corpus, corpus_of, places_of, postings
 from ragmem.catalog.database import Connection, Database
-from ragmem.catalog.segments import Array
+from ragmem.catalog.segments import Array, damaged
 from ragmem.catalog.terms import term_of
 from ragmem.catalog.words import folded
 
@@ -21,15 +21,16 @@ Words = tuple[str, ...]
 
 @dataclass(slots=True)
 class Wanted:
-    """Which memories an answer may have; `possible` is what the index tells, the texts tell the rest."""
+    """Which memories an answer may have; `possible` is what the index tells, the texts tell the rest.
+
+    `phrases` and `excluded` ones each have the chunks in which all their words are.
+    """
 
     connection: Connection
     corpus: Corpus
-    phrases: tuple[Words, ...]
-    excluded: tuple[Words, ...]
+    phrases: dict[Words, Array]
+    excluded: dict[Words, Array]
     possible: Array
-    suspect: Array
-    """Memories in which an excluded phrase may occur."""
     _told: dict[int, bool] = field(default_factory=dict)
 
     @classmethod
@@ -37,20 +38,22 @@ class Wanted:
         cls, connection: Connection, corpus: Corpus, phrases: Sequence[str], excluded: Sequence[str]
     ) -> "Wanted":
         """Return what phrases and excluded words or phrases leave; what has no word says nothing."""
-        sought = tuple(words for words in (tuple(folded(text)) for text in phrases) if words)
-        unwanted = tuple(words for words in (tuple(folded(text)) for text in excluded) if words)
-        having = _Having(connection, corpus, [*sought, *unwanted])
+        sought = [words for words in (tuple(folded(text)) for text in phrases) if words]
+        unwanted = [words for words in (tuple(folded(text)) for text in excluded) if words]
+        chunks = _having(connection, corpus, [*sought, *unwanted])
         possible = corpus.alive.copy()
-        suspect = np.zeros(len(possible), dtype=bool)
         for words in sought:
-            possible &= having.memories(words)
+            possible &= _memories(corpus, chunks[words])
         for words in unwanted:
             if len(words) == 1:
-                possible &= ~having.memories(words)
-            else:
-                suspect |= having.memories(words)
-        kept = tuple(words for words in unwanted if len(words) > 1)
-        return cls(connection, corpus, sought, kept, possible, suspect)
+                possible &= ~_memories(corpus, chunks[words])
+        return cls(
+            connection,
+            corpus,
+            {words: chunks[words] for words in sought},
+            {words: chunks[words] for words in unwanted if len(words) > 1},
+            possible,
+        )
 
     def first(self, places: Array, limit: int) -> Array:
         """Return the first chunks, of some in their order, that the answer may have."""
@@ -66,50 +69,69 @@ class Wanted:
         """Tell whether the memory at a place of the corpus may be in the answer."""
         if not self.possible[memory]:
             return False
-        if not self.phrases and not self.suspect[memory]:
-            return True
         if memory not in self._told:
-            texts = _texts(self.connection, int(self.corpus.numbers[memory]))
-            self._told[memory] = all(_occurs(words, texts) for words in self.phrases) and not any(
-                _occurs(words, texts) for words in self.excluded
-            )
+            first = int(self.corpus.firsts[memory])
+            here = slice(first, first + int(self.corpus.counts[memory]))
+            suspects = {words: chunks[here] for words, chunks in self.excluded.items() if chunks[here].any()}
+            if not self.phrases and not suspects:
+                return True
+            read = _Read(self.connection, int(self.corpus.numbers[memory]))
+            self._told[memory] = all(
+                read.has(words, chunks[here]) for words, chunks in self.phrases.items()
+            ) and not any(read.has(words, chunks) for words, chunks in suspects.items())
         return self._told[memory]
 
 
-class _Having:
-    """The memories that have all the words of a phrase in one chunk."""
-
-    def __init__(self, connection: Connection, corpus: Corpus, phrases: Sequence[Words]) -> None:
-        self._corpus = corpus
-        terms = {term_of(word): None for words in phrases for word in words}
-        self._postings = dict(zip(terms, postings(connection, corpus, list(terms)), strict=True))
-
-    def memories(self, words: Words) -> Array:
-        chunks = np.ones(len(self._corpus.lengths), dtype=bool)
+def _having(connection: Connection, corpus: Corpus, phrases: Sequence[Words]) -> dict[Words, Array]:
+    """Return which chunks have all the words of each phrase."""
+    terms = list({term_of(word): None for words in phrases for word in words})
+    found = dict(zip(terms, postings(connection, corpus, terms), strict=True))
+    having: dict[Words, Array] = {}
+    for words in phrases:
+        having[words] = np.ones(len(corpus.lengths), dtype=bool)
         for term in {term_of(word) for word in words}:
-            having = np.zeros_like(chunks)
-            having[self._postings[term][0]] = True
-            chunks &= having
-        found = np.zeros(len(self._corpus.numbers), dtype=bool)
-        found[self._corpus.memory_of[chunks]] = True
-        return found
+            here = np.zeros(len(corpus.lengths), dtype=bool)
+            here[found[term][0]] = True
+            having[words] &= here
+    return having
 
 
-def _texts(connection: Connection, number: int) -> list[str]:
-    """Return what a memory is searched by: its text, title, tags and headings."""
-    title, tags, text = connection.execute(
-        "SELECT title, tags, CASE WHEN summary <> '' THEN summary ELSE text END FROM memories WHERE n = ?",
-        (number,),
-    ).fetchone()
-    headings = connection.execute(
-        "SELECT DISTINCT heading FROM chunks WHERE memory = ?", (number,)
-    ).fetchall()
-    return [text, title, *orjson.loads(tags), *(heading for (heading,) in headings)]
+def _memories(corpus: Corpus, chunks: Array) -> Array:
+    found = np.zeros(len(corpus.numbers), dtype=bool)
+    found[corpus.memory_of[chunks]] = True
+    return found
 
 
-def _occurs(words: Words, texts: Sequence[str]) -> bool:
-    pattern = re.compile(rf"(?<!\S){re.escape(' '.join(words))}(?!\S)")
-    return any(pattern.search(" ".join(folded(text))) for text in texts)
+class _Read:
+    """What a memory is searched by: its title, its tags, and its chunks with their headings."""
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        row = connection.execute(
+            "SELECT title, tags, CASE WHEN summary <> '' THEN summary ELSE text END FROM memories"
+            " WHERE n = ?",
+            (number,),
+        ).fetchone()
+        if row is None:
+            raise damaged("it has a memory that is not there")
+        title, tags, self._text = row
+        self._frame = [title, *orjson.loads(tags)]
+        self._chunks = connection.execute(
+            "SELECT heading, begin_at, end_at FROM chunks WHERE memory = ? ORDER BY position", (number,)
+        ).fetchall()
+
+    def has(self, words: Words, chunks: Array) -> bool:
+        """Tell whether a phrase stands in the title, a tag, or one of those chunks."""
+        pattern = re.compile(rf"(?<!\S){re.escape(' '.join(words))}(?!\S)")
+        return any(pattern.search(" ".join(folded(text))) for text in self._texts(chunks))
+
+    def _texts(self, chunks: Array) -> Iterator[str]:
+        if len(chunks) != len(self._chunks):
+            raise damaged("it has chunks that are not there")
+        yield from self._frame
+        for (heading, begin, end), here in zip(self._chunks, chunks.tolist(), strict=True):
+            if here:
+                yield heading
+                yield self._text[begin:end]
 
 
 def allowed_chunks(

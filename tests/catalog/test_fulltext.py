@@ -224,6 +224,18 @@ def test_a_phrase_must_occur_word_for_word(catalog, make):
     assert set(found(catalog, "pool", phrases=["?!"])) == {"together", "apart", "forms", "heading"}
 
 
+def test_the_words_of_a_phrase_stand_in_one_chunk(catalog, make):
+    filler = "filler words of it. " * 6
+    catalog.memories.accept(
+        [
+            make("apart", f"pool connection. {filler}\n\nconnection, other pool. {filler}", title="-"),
+            make("second", f"pool connection. {filler}\n\nthe connection pool. {filler}", title="-"),
+        ]
+    )
+    assert set(found(catalog, "pool", phrases=["connection pool"])) == {"second"}
+    assert set(found(catalog, "pool", excluded=["connection pool"])) == {"apart"}
+
+
 def test_a_memory_with_an_excluded_word_or_phrase_in_any_chunk_is_out(catalog, make):
     catalog.memories.accept(
         [

@@ -166,16 +166,18 @@ def test_another_process_sees_what_was_written_since(tmp_path, make):
         "UPDATE lexicon_segments SET block = block + 1",
         "UPDATE lexicon_segments SET dead = data FROM (SELECT data FROM lexicon_blocks) AS b",
         "DELETE FROM chunks",
+        "DELETE FROM memories",
     ],
 )
 def test_a_damaged_index_is_told_and_not_answered_from(catalog, make, damage):
     catalog.memories.accept([make("a", "quagga")])
     with catalog.database.write() as connection:
         connection.execute(damage)
-    with pytest.raises(StoreDamagedError, match="full text is damaged") as caught:
-        search(catalog.database, "quagga", limit=5)
-    assert "doctor --repair" in caught.value.hint
-    if damage != "DELETE FROM chunks":
+    for phrases in ((), ("quagga",)):
+        with pytest.raises(StoreDamagedError, match="full text is damaged") as caught:
+            search(catalog.database, "quagga", limit=5, phrases=phrases)
+        assert "doctor --repair" in caught.value.hint
+    if not damage.startswith(("DELETE FROM chunks", "DELETE FROM memories")):
         rebuild_full_text(catalog)
         assert len(search(catalog.database, "quagga", limit=5).hits) == 1
 

@@ -85,6 +85,8 @@ def test_a_cold_query_on_the_default_backends_loads_no_framework(ragmem):
     assert not loaded.intersection(set(HEAVY) - {"onnxruntime"})
     # Finding entities takes as long to import as finding the answer.
     assert not {name for name in loaded if name.startswith("ragmem.domain.extraction")}
+    # A question of plain words has no identifier, asks for no state and measures nothing.
+    assert not loaded.intersection({"ragmem.domain.forms", "ragmem.services.operational", "statistics"})
 
 
 @pytest.mark.slow

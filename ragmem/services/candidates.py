@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
 
 from ragmem.catalog import fulltext
 from ragmem.catalog.catalog import Catalog
@@ -155,7 +154,7 @@ class Gathering:
                 self.asked.text, sorted(wanted), projects=self._projects
             )
             # A chunk that has no vector yet is taken for one like the others.
-            self._unknown = fmean(self._cosines.values())
+            self._unknown = sum(self._cosines.values()) / len(self._cosines)
         else:
             # Where a store tells of its best chunks only, any other is below the last of them.
             self._unknown = min(self._cosines.values())

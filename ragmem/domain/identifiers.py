@@ -92,16 +92,17 @@ def _parts(token: str) -> tuple[str, ...]:
 
 def _identifier(run: str) -> str:
     """Return a run of letters and marks as the identifier that it is, or ""."""
-    # Most questions hold plain words alone and do not need the many patterns.
+    token = run.lstrip(_AROUND_STARTS).rstrip(_AROUND_ENDS)
+    if run[0] != "`":
+        if not 1 < len(token) <= MAX_CHARS or token.isdigit() or (token.isalpha() and token.islower()):
+            return ""
+        if _CODE.fullmatch(token) or _HASH.fullmatch(token) or _PRIVATE.fullmatch(token):
+            return token
+    # Most questions hold plain words and numbers alone and do not need the many patterns.
     from ragmem.domain.forms import KNOWN_WEIGHT, classify_code, classify_token  # noqa: PLC0415
 
     if run[0] == "`":
         found = classify_code(run.strip("`"))
         return found[0] if found is not None else ""
-    token = run.lstrip(_AROUND_STARTS).rstrip(_AROUND_ENDS)
-    if not 1 < len(token) <= MAX_CHARS or (token.isalpha() and token.islower()):
-        return ""
-    if _CODE.fullmatch(token) or _HASH.fullmatch(token) or _PRIVATE.fullmatch(token):
-        return token
     found = classify_token(token)
     return found[0] if found is not None and found[2] != KNOWN_WEIGHT else ""

@@ -1,7 +1,6 @@
 """Memories as rows, and rows as memories."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +12,8 @@ from ragmem.errors import StoreDamagedError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+_WRONG = (ValueError, TypeError, OverflowError)
 
 RESTORE = "restore a backup: `ragmem doctor` names the newest; with --repair it saves what can be read"
 
@@ -84,14 +85,17 @@ def memory_from(row: Sequence[Any]) -> Memory:
 
     Raises StoreDamagedError for values that ragmem never writes.
     """
-    with _damage(row[0]):
+    try:
         return _memory(dict(zip(MEMORY_COLUMNS, row, strict=True)))
+    except _WRONG as error:
+        raise _damaged(row[0], error) from error
 
 
 def outline_from(row: Sequence[Any]) -> Outline:
     """Return the outline of a row in the order of OUTLINE_COLUMNS; raises StoreDamagedError."""
     identifier, source, project, spec, kind, state, tags, event_at = row
-    with _damage(identifier):
+    # A hundred of them are read for a question, and most have no tags.
+    try:
         return Outline(
             identifier,
             source,
@@ -99,18 +103,16 @@ def outline_from(row: Sequence[Any]) -> Outline:
             spec,
             Kind(kind),
             State(state),
-            tuple(orjson.loads(tags)),
+            () if tags == "[]" else tuple(orjson.loads(tags)),
             from_stamp(event_at),
         )
+    except _WRONG as error:
+        raise _damaged(identifier, error) from error
 
 
-@contextmanager
-def _damage(identifier: str) -> Iterator[None]:
-    """Say that a memory is damaged where its row holds what ragmem never wrote."""
-    try:
-        yield
-    except (ValueError, TypeError, OverflowError) as error:
-        raise StoreDamagedError(f'the memory "{identifier}" is damaged: {error}', hint=RESTORE) from error
+def _damaged(identifier: str, error: Exception) -> StoreDamagedError:
+    """Return the error for a row that holds what ragmem never wrote."""
+    return StoreDamagedError(f'the memory "{identifier}" is damaged: {error}', hint=RESTORE)
 
 
 def _memory(value: Mapping[str, Any]) -> Memory:

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -13,8 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.migrations import TABLE
+from ragmem.catalog.edits import edits_of
+from ragmem.catalog.fulltext import search
+from ragmem.catalog.invariants import violations
+from ragmem.catalog.migrations import TABLE, settle
 from ragmem.catalog.postgres import PostgresDatabase
+from ragmem.catalog.postgres_schema import CATALOG
+from ragmem.catalog.rows import MEMORY_COLUMNS, memory_values
 from ragmem.errors import ConfigError, RagmemError, StorageError, StoreBusyError, StoreDamagedError
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'ragmem[postgres]'")
@@ -277,6 +283,32 @@ def test_a_newer_schema_is_refused(postgres, tmp_path):
         connection.execute(f"UPDATE {TABLE} SET version = 99 WHERE component = 'catalog' AND version = 1")
     with pytest.raises(StoreDamagedError, match="newer ragmem"):
         catalog.prepare()
+    catalog.close()
+
+
+def test_a_database_of_the_release_before_keeps_its_memories_and_finds_them(postgres, tmp_path, make):
+    database = PostgresDatabase(postgres, tmp_path)
+    settle(database, replace(CATALOG, migrations=CATALOG.migrations[:2], _checksums={}))
+    memory, chunks = make("a", "the quagga sleeps", metadata={"files": "src/quagga.py"})
+    columns = f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)})"
+    with database.write() as connection:
+        (number,) = connection.execute(
+            f"{columns} VALUES ({', '.join('?' * len(MEMORY_COLUMNS))}) RETURNING n", memory_values(memory)
+        ).fetchone()
+        for chunk in chunks:
+            connection.execute(
+                "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at) VALUES (?,?,?,?,?,?)",
+                (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end),
+            )
+    told = []
+    catalog = Catalog(database)
+    catalog.announce = told.append
+    for _ in range(2):
+        catalog.prepare()
+        assert [hit.memory_id for hit in search(database, "quagga", limit=5).hits] == [memory.id]
+        assert [edit.memory_id for edit in edits_of(database, "quagga.py", projects=None)] == [memory.id]
+    assert violations(catalog, deep=True) == []
+    assert len(told) == 1
     catalog.close()
 
 

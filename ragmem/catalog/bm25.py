@@ -10,6 +10,7 @@ from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.phrases import Wanted
 from ragmem.catalog.segments import Array, damaged
 from ragmem.catalog.terms import MAX_TERMS, LexicalHits, terms_of
+from ragmem.catalog.words import is_pair
 from ragmem.domain.model import Hit
 
 K1 = 1.2
@@ -44,6 +45,10 @@ def found(
         if not total:
             return LexicalHits()
         matching = postings(connection, corpus, list(terms.values()))
+        # A pair that nobody wrote is no unknown word: it may be the seam between two.
+        kept = [n for n, word in enumerate(terms) if len(matching[n][0]) or not is_pair(word)]
+        terms = {word: terms[word] for word in (list(terms)[n] for n in kept)}
+        matching = [matching[n] for n in kept]
         if chosen is not None:
             matching = [
                 (chunks[kept], often[kept]) for chunks, often in matching for kept in (chosen[chunks],)
@@ -77,7 +82,7 @@ def _rarest(connection: Connection, corpus: Corpus, terms: dict[str, int]) -> di
     """Return the rarest of many words, and as many unknown ones as is their share: they tell coverage."""
     longest = sorted(terms, key=len, reverse=True)[: CANDIDATES * MAX_TERMS]
     counts = count_in_largest(connection, corpus, [terms[word] for word in longest])
-    unknown = [word for word in longest if terms[word] not in counts]
+    unknown = [word for word in longest if terms[word] not in counts and not is_pair(word)]
     known = sorted((word for word in longest if terms[word] in counts), key=lambda word: counts[terms[word]])
     share = round(MAX_TERMS * len(known) / len(longest))
     kept = {*known[: max(share, MAX_TERMS - len(unknown))], *unknown[: MAX_TERMS - share]}

@@ -30,14 +30,15 @@ PLACE_PARTS = 3
 Analysed = tuple[int, Mapping[int, int]]
 """A chunk's words, and term -> weighted frequency."""
 
-# Words that say nothing of what is sought: function words of English, as any search engine drops them.
+# Words that say nothing of what is sought: function words of English, as any search engine drops them, and
+# letters of which those of Chinese and Japanese are made.
 STOP_WORDS = frozenset(
     (
         "a an and are as at be been but by can could did do does for from had has have he her his how i "
         "if in into is it its me my no not of on or our she should so than that the their them then there "
         "these they this to us was we were what when where which who whom why will with would you your"
     ).split()
-)
+) | frozenset("的了是在和吗呢什么怎我们你他她它这那有也就都与及或吧啊哪谁のはがをにへとでもかただすまし")
 
 # Possessive, for most words are in no name, and must be left at once.
 _JOINED = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\\@#~]++[^\W_]++)++")

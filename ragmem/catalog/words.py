@@ -92,6 +92,11 @@ def pairs(text: str) -> list[str]:
     return [run[place : place + 2] for run in runs for place in range(len(run) - 1)]
 
 
+def is_pair(word: str) -> bool:
+    """Tell whether a word is one of `pairs`: perhaps the end of a word and the beginning of the next."""
+    return pairs(word) == [word]
+
+
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """Return a folded word without its English ending: "connections" and "connected" are "connect"."""

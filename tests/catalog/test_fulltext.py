@@ -106,6 +106,16 @@ def test_a_question_in_a_script_without_spaces_finds_its_note(catalog, make, que
     assert found(catalog, query)[0] == first
 
 
+def test_seams_between_words_do_not_leave_a_question_uncovered(catalog, make):
+    catalog.memories.accept([make(uri, text, title="-") for uri, text in UNSPACED.items()])
+    result = search(catalog.database, "数据库的锁是什么", limit=10)
+    assert max(result.coverage.values()) == pytest.approx(1)
+    result = search(catalog.database, "数据库的猫是什么", limit=10)
+    assert max(result.coverage.values()) < 0.9
+    long = search(catalog.database, "数据库的锁是什么" + "猫狗鸟鱼马牛羊猪鸡鸭" * 9, limit=10)
+    assert "锁" in long.frequencies
+
+
 def test_a_phrase_in_a_script_without_spaces_must_occur(catalog, make):
     catalog.memories.accept([make(uri, text, title="-") for uri, text in UNSPACED.items()])
     assert found(catalog, "锁", phrases=["数据库锁"]) == ["zh"]

@@ -216,7 +216,7 @@ class TestSilence:
             yield memory
 
     def test_a_question_that_nothing_answers_finds_nothing_and_says_why(self, filled):
-        answer = asked(filled, "How often do flamingos fly over the weekly market of the bank?")
+        answer = asked(filled, "Which flamingos winter at the weekly market of Marrakesh?")
         assert answer.matches == ()
         assert "nothing here answers it" in answer.notes[0]
         assert "--nearest" in answer.notes[0]
@@ -252,7 +252,7 @@ class TestSilence:
         assert "cosine" not in terms(filled, "why does the kiln burn gas and not coal")["kiln"]
 
     def test_silence_can_be_turned_off(self, real, filled):
-        question = "How often do flamingos fly over the weekly market of the bank?"
+        question = "Which flamingos winter at the weekly market of Marrakesh?"
         with real(RAGMEM_QUERY_ABSTAIN="false") as loud:
             assert asked(loud, question).matches
         assert asked(filled, question).matches == ()

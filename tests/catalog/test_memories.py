@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.edits import edits_of
 from ragmem.catalog.fulltext import search
 from ragmem.catalog.invariants import violations
+from ragmem.catalog.latest import Sort, latest
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.errors import NotFoundError
@@ -187,3 +189,10 @@ class Sequences(RuleBasedStateMachine):
 
 
 TestSequences = Sequences.TestCase
+
+
+def test_no_project_has_no_edits_and_nothing_latest(catalog, make):
+    catalog.memories.accept([make("a", metadata={"files": "a.py"})])
+    for projects, count in ((None, 1), (["user"], 1), ([], 0)):
+        assert len(edits_of(catalog.database, "a.py", projects=projects)) == count
+        assert len(latest(catalog.database, Sort(), projects=projects, limit=3)) == count

@@ -13,7 +13,6 @@ from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Hit
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import RRF_K
-from ragmem.domain.scoring import Evidence
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
 from ragmem.services import calibration
@@ -24,7 +23,7 @@ from ragmem.services.candidates import Gathering
 from ragmem.services.date_list import dated
 from ragmem.services.edit_list import edited
 from ragmem.services.graph_list import graph_list
-from ragmem.services.ranking import Weighed, finish, weigh
+from ragmem.services.ranking import Weighed, by_itself, finish, weigh
 from ragmem.services.respite import Respite
 
 __all__ = ["Answer", "Assistance", "Policy", "Question", "ask"]
@@ -94,7 +93,7 @@ def ask(
         notes += told
     _add_further(gathering, catalog, store, question, asked, policy=policy)
     weighed = weigh(gathering, policy)
-    evidence, answered = _evidence(gathering, asked, weighed, assistance.calibration)
+    evidence, answered = _evidence(gathering, weighed, policy, assistance.calibration)
     silent = policy.abstain and not (answered or otherwise)
     if why := _why_nothing(asked, weighed, evidence, near=gathering.by_vectors, silent=silent):
         notes.append(why)
@@ -149,8 +148,8 @@ def _why_nothing(
         return "nothing here comes near enough to answer it; --nearest shows what is nearest"
     if silent:
         return (
-            f"nothing here answers it: the nearest memory has a cosine of {evidence['cosine']:.2f}, and an"
-            f" answer has {evidence['floor']:.2f} or more; --nearest shows it"
+            f"nothing here answers it: the best memory has a relevance of {evidence['relevance']:.2f}, and an"
+            f" answer {evidence['floor']:.2f} or more; --nearest shows what is nearest"
         )
     return ""
 
@@ -215,7 +214,7 @@ def _add_expanded(
             note = f"searched without other words: {error.told}"
             break
         weighed = weigh(other, policy)
-        answered |= bool(weighed) and _evidence(other, other.asked, weighed, assistance.calibration)[1]
+        answered |= bool(weighed) and _evidence(other, weighed, policy, assistance.calibration)[1]
         for item in weighed:
             if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
                 best[item.memory_id] = item
@@ -228,28 +227,30 @@ def _add_expanded(
 
 
 def _evidence(
-    gathering: Gathering, asked: Asked, weighed: Sequence[Weighed], known: Calibration | None
+    gathering: Gathering, weighed: Sequence[Weighed], policy: Policy, known: Calibration | None
 ) -> tuple[dict[str, float], bool]:
     """Return the terms of whether anything here answers the question, and whether something may."""
     if known is None or not weighed or not gathering.by_vectors:
         return {}, True
-    compared: list[Evidence] = []
-    waiting: list[Evidence] = []
-    for item in weighed:
-        if item.candidate is not None:
-            (compared if item.candidate.compared else waiting).append(item.candidate.evidence)
-    cosines = sorted((one.cosine for one in compared), reverse=True) or [0.0]
-    in_chunk = max(one.coverage for one in (*compared, *waiting))
-    whole = max(one.whole_coverage for one in (*compared, *waiting))
-    found = calibration.weigh(cosines, whole, known)
-    terms = {"cosine": cosines[0], "coverage": in_chunk, **found.terms, "margin": found.margin}
+    candidates = [item.candidate for item in weighed if item.candidate is not None]
+    compared = [one for one in candidates if one.compared]
+    best = max((by_itself(one, gathering, policy) for one in compared), default=0.0)
+    in_chunk = max(one.evidence.coverage for one in candidates)
+    found = calibration.by_relevance(best, known)
+    terms = {
+        "relevance": best,
+        "cosine": max((one.evidence.cosine for one in compared), default=0.0),
+        "coverage": in_chunk,
+        **found.terms,
+        "margin": found.margin,
+    }
     # What has no vector yet can only be judged by its words.
-    unseen = max((one.whole_coverage for one in waiting), default=0.0)
-    by_words = bool(waiting) and calibration.weigh([], unseen, known).margin >= 0
+    waiting = [one.evidence.whole_coverage for one in candidates if not one.compared]
+    by_words = bool(waiting) and calibration.by_coverage(max(waiting), known).margin >= 0
     # Who asks for words is answered by where they all stand, who asks for a file's edits by those, and who
     # asks for nothing but a time by what happened then.
-    verbatim = bool(asked.required) or in_chunk > FULLY_COVERED
-    lists = ("edits", "dates") if asked.only_times else ("edits",)
+    verbatim = bool(gathering.asked.required) or in_chunk > FULLY_COVERED
+    lists = ("edits", "dates") if gathering.asked.only_times else ("edits",)
     recorded = any(_listed(item, lists) for item in weighed)
     return terms, found.margin >= 0 or by_words or verbatim or recorded
 

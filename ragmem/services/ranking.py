@@ -57,14 +57,19 @@ def weigh(gathering: Gathering, policy: Policy) -> list[Weighed]:
     return found
 
 
-def _relevance(candidate: Candidate, gathering: Gathering, policy: Policy, *, code: float = 0.0) -> float:
-    """Return how well a memory answers whose best chunk is so much of a program."""
+def by_itself(candidate: Candidate, gathering: Gathering, policy: Policy, *, code: float = 0.0) -> float:
+    """Return how well a memory answers by words and vectors, whose best chunk is so much of a program."""
     # A way that was gone by nothing (no embedder, no telling word) must not halve every score.
     words = policy.lexical_weight if gathering.by_words else 0.0
     vectors = policy.vector_weight if gathering.by_vectors else 0.0
-    base = 0.0
-    if words + vectors:
-        base = relevance(candidate.evidence, lexical_weight=words, vector_weight=vectors, code=code)
+    if not words + vectors:
+        return 0.0
+    return relevance(candidate.evidence, lexical_weight=words, vector_weight=vectors, code=code)
+
+
+def _relevance(candidate: Candidate, gathering: Gathering, policy: Policy, *, code: float = 0.0) -> float:
+    """Return how well a memory answers, by the further lists as well."""
+    base = by_itself(candidate, gathering, policy, code=code)
     if not candidate.further:
         return base
     return _with_further(base, candidate.further, gathering.asked, policy)

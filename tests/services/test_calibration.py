@@ -13,7 +13,7 @@ from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft
 from ragmem.services import calibration
-from ragmem.services.calibration import DEFAULT, FROM_CHUNKS, Spread, weigh
+from ragmem.services.calibration import DEFAULT, FROM_CHUNKS, Spread, by_coverage, by_relevance
 from ragmem.services.generic_questions import QUESTIONS
 from ragmem.services.ingest import ingest
 from ragmem.services.progress import Silent
@@ -103,23 +103,21 @@ def test_a_store_is_not_measured_again_at_the_same_size(chunks):
     assert not calibration.due(None, FROM_CHUNKS - 1)
 
 
-def test_a_near_hit_is_an_answer_and_a_far_one_is_none():
-    assert weigh([0.6, 0.3], 0.5, None).margin > 0
-    assert weigh([0.25, 0.2], 0.2, None).margin < 0
+def test_a_good_match_is_an_answer_and_a_poor_one_is_none():
+    assert by_relevance(0.5, DEFAULT).margin > 0 > by_relevance(0.2, DEFAULT).margin
 
 
-@given(st.floats(0, 0.7), st.floats(0, 1), st.floats(0, 0.5))
-def test_more_evidence_never_means_less_and_a_noisier_store_asks_for_more(cosine, coverage, background):
+@given(st.floats(0, 0.7), st.floats(0, 0.5))
+def test_a_store_where_more_is_near_by_chance_asks_for_more(relevance, background):
     quiet = replace(DEFAULT, cosine=replace(DEFAULT.cosine, mean=background))
     noisy = replace(DEFAULT, cosine=replace(DEFAULT.cosine, mean=background + 0.1))
-    margin = weigh([cosine], coverage, quiet).margin
-    assert weigh([cosine + 0.1], coverage, quiet).margin > margin
-    assert weigh([cosine], min(1.0, coverage + 0.1), quiet).margin >= margin
-    assert weigh([cosine], coverage, noisy).margin < margin
+    margin = by_relevance(relevance, quiet).margin
+    assert by_relevance(relevance + 0.1, quiet).margin > margin
+    assert by_relevance(relevance, noisy).margin < margin
 
 
 def test_without_vectors_coverage_decides():
-    assert weigh([], 0.9, None).margin > 0 > weigh([], 0.2, None).margin
+    assert by_coverage(0.9, DEFAULT).margin > 0 > by_coverage(0.2, DEFAULT).margin
 
 
 def test_a_spread_orders_its_parts():

@@ -21,7 +21,6 @@ from retrieval import POOLED, Variant, build
 from retrieval_sets import DEPTH, Query, RetrievalSet, metrics_of, moment, read_lines
 from vector_cache import CachedModels, VectorCache
 
-from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem
 from ragmem.services.query import Policy, Question, ask
@@ -37,17 +36,19 @@ SMALL = frozenset(
 
 
 def variants(policy: Policy) -> list[Variant]:
-    """Return ranking without recency, with recency as a factor from 1 - b to 1, and by the published sum."""
+    """Return ranking without recency, with several bounds, with half-lives alone, and the published sum."""
 
-    def decayed(semantic: float, recency: float) -> DecayPolicy:
-        return replace(policy.decay, semantic_weight=semantic, recency_weight=recency)
+    def bounded(name: str, **changes: float) -> Variant:
+        decay = replace(policy.decay, **changes)
+        return Variant(name, replace(policy, decay=decay, earned_recency=True))
 
-    found = [Variant("none", replace(policy, decay=decayed(1.0, 0.0), earned_recency=True))]
-    found += [
-        Variant(f"factor {bound:g}", replace(policy, decay=decayed(1 - bound, bound), earned_recency=True))
-        for bound in BOUNDS
+    return [
+        bounded("none", bound=0.0),
+        *(bounded(f"bound {bound:g}", bound=bound) for bound in BOUNDS),
+        bounded("bound 0.2, half-lives alone", bound=0.2, fresh_share=0.0),
+        bounded("bound 0.3, half-lives alone", bound=0.3, fresh_share=0.0),
+        Variant("published", replace(policy, earned_recency=False)),
     ]
-    return [*found, Variant("published", replace(policy, decay=decayed(0.7, 0.3), earned_recency=False))]
 
 
 def pairs(path: Path) -> RetrievalSet:
@@ -235,8 +236,8 @@ def _report(
             updates = [one + two for one, two in zip(updates, figures["updates"], strict=True)]
         rows.append([*cells, f"{updates[0]}/{updates[1]}"])
     notes = [
-        "factor b: the score times 1 - b (old) to 1 (new); published: 0.7 score + 0.3 recency",
-        "0.7/0.3 of decay.json as earned recency is the factor 0.3",
+        "bound b: the relevance times 1 - b (old) to 1 (new); published: 0.7 relevance + 0.3 recency",
+        "half-lives alone: no share of recency goes within days; with bound 0.3 it is the former default",
         "pairs: superseding pairs whose newer half stands first, a day after the last memory of their file",
         "by both: asked by the words that both halves share; by the older or newer: by its first sentence",
         "sets: recall@5 at the question's date, else at the set's last; oldest, newest: by the answer's age",

@@ -40,7 +40,7 @@ SHELLS = [pytest.param(name, marks=mark) for name, mark in NEEDS.items()]
 # What is typed before Tab, and the words that the shell then hands to ragmem.
 TYPED = {
     "a command": ("que", ["query"]),
-    "an option": ("query --exp", ["query", "--explain"]),
+    "an option": ("query --expl", ["query", "--explain"]),
     "a command of a group": ("inspect st", ["inspect", "stats"]),
     "a choice": ("query --mode na", ["query", "--mode", "naive"]),
     "a source that was never seeded": ("query --source refl", ["query", "--source", "reflections"]),

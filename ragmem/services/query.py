@@ -26,7 +26,7 @@ from ragmem.services.graph_list import graph_list
 from ragmem.services.ranking import Weighed, by_itself, finish, weigh
 from ragmem.services.respite import Respite
 
-__all__ = ["Answer", "Assistance", "Policy", "Question", "ask"]
+__all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "checked"]
 
 MAX_QUERY = 20_000
 """Characters of a question; a longer text is a document and not a question."""
@@ -60,7 +60,7 @@ def ask(
     does an engine's mode that cannot be had. A model that let one question wait is left alone for a while,
     as `respite` knows. Raises UsageError on an empty or oversized question.
     """
-    text = _checked(question.text)
+    text = checked(question.text)
     respite = respite or Respite()
     assistance = assistance or Assistance()
     asked = reading.parse(text, now=now)
@@ -154,7 +154,7 @@ def _why_nothing(
     return ""
 
 
-def _checked(text: str) -> str:
+def checked(text: str) -> str:
     """Return a question without the space around it; raises UsageError for none and for a document."""
     text = text.strip()
     if not text:

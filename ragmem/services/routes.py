@@ -15,7 +15,7 @@ from ragmem.domain.routing_cues import Route
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.asking import Fact
-from ragmem.services.query import Answer, Question
+from ragmem.services.query import Answer, Question, checked
 
 if TYPE_CHECKING:
     from ragmem.services.usage import Ledger
@@ -152,9 +152,9 @@ def ask_by_route(
 ) -> RoutedAnswer:
     """Return the answer of a memory to a question, by the wanted route or (None) by the one its form tells.
 
-    Raises ValueError for a route that does not exist.
+    Raises ValueError for a route that does not exist, UsageError for an empty or oversized question.
     """
-    routing = choose(question.text, None if wanted is None else Route(wanted))
+    routing = choose(checked(question.text), None if wanted is None else Route(wanted))
     found = answer_by_route(
         lambda asked: memory.query(asked.text, question=asked, at=now),
         question,

@@ -91,7 +91,7 @@ def ask(
 
         otherwise, told = _add_expanded(gathering, text, searched, policy, assistance)
         notes += told
-    _add_further(gathering, catalog, store, question, asked, policy=policy)
+    _add_further(gathering, catalog, store, question, policy=policy)
     weighed = weigh(gathering, policy)
     evidence, answered = _evidence(gathering, weighed, policy, assistance.calibration)
     silent = policy.abstain and not (answered or otherwise)
@@ -172,12 +172,11 @@ def _add_further(
     catalog: Catalog,
     store: Store | None,
     question: Question,
-    asked: Asked,
     *,
     policy: Policy,
 ) -> None:
     """Add the candidates that neither words nor vectors lead to."""
-    projects = question.projects
+    asked, projects = gathering.asked, question.projects
     if asked.paths and (edits := edited(catalog, asked.paths, projects=projects, limit=FURTHER)):
         gathering.add("edits", edits)
     if asked.times and (

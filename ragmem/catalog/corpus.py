@@ -1,5 +1,6 @@
 """All that is searched at one moment: the segments' memories in one row, and the postings of terms there."""
 
+import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -234,7 +235,7 @@ def _found(
     for place, part in enumerate(parts):
         blocks = np.searchsorted(part.header.first_terms, sought, side="right") - 1
         edges = np.flatnonzero(np.diff(blocks, prepend=-2)).tolist()
-        for start, end in zip(edges, [*edges[1:], len(sought)], strict=True):
+        for start, end in itertools.pairwise([*edges, len(sought)]):
             if blocks[start] >= 0:
                 wanted.append((place, part.block + int(blocks[start]), sought[start:end]))
     data = _read(connection, [block for _, block, _ in wanted])

@@ -4,6 +4,7 @@ A chunk is an ordinal within its segment; a memory's chunks follow each other. A
 term's weighted frequency there. Nothing depends on other segments, so they are merged by sorting.
 """
 
+import itertools
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -199,7 +200,7 @@ def packed(segment: Segment, token: int) -> list[bytes]:
     first = np.diff((sizes - sizes[:1]) // BLOCK_BYTES, prepend=-1) if len(ends) else ends
     starts = np.flatnonzero(first).tolist()
     blocks = []
-    for start, end in zip(starts, [*starts[1:], len(ends)], strict=True):
+    for start, end in itertools.pairwise([*starts, len(ends)]):
         begin = int(ends[start] - segment.counts[start])
         here = slice(begin, int(ends[end - 1]))
         blocks.append(

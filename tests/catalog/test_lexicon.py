@@ -60,7 +60,7 @@ def test_real_documents_are_ranked_the_same_in_both_databases(tmp_path, postgres
         catalog.close()
 
 
-WORDS = st.sampled_from("lock locks lock_file lockFile café cafe v1 x 7 deploy/it.py a.b.c".split())
+WORDS = st.sampled_from("lock locks lock_file lockFile café cafe v1 x 7 deploy/it.py a.b.c : --".split())
 TEXTS = st.lists(WORDS, min_size=1, max_size=30).map(" ".join)
 CHANGES = st.lists(
     st.one_of(
@@ -99,6 +99,19 @@ def test_a_number_that_is_used_again_finds_no_former_text(catalog, make):
     catalog.memories.accept([make("b", "okapi")])
     assert search(catalog.database, "quagga", limit=5).hits == []
     assert len(search(catalog.database, "okapi", limit=5).hits) == 1
+
+
+def test_texts_without_any_word_are_kept_and_found_by_nothing(catalog, make):
+    wordless = [make(place, place, title="") for place in (":", "---")]
+    for item in wordless:
+        catalog.memories.accept([item])
+    assert search(catalog.database, "quagga", limit=5).hits == []
+    catalog.memories.accept([make("a", "quagga")])
+    assert len(search(catalog.database, "quagga", limit=5).hits) == 1
+    catalog.memories.remove([wordless[0][0].id])
+    assert violations(catalog, deep=True) == []
+    rebuild_full_text(catalog)
+    assert violations(catalog, deep=True) == []
 
 
 def test_many_small_writes_leave_few_segments(catalog, make):

@@ -1,0 +1,78 @@
+"""Code as a graph: files, the symbols that they define, and how these refer to each other.
+
+- symbol: a module, class, interface, function, method or constant that a file defines.
+- qualified: a symbol's name within its repository, `package.module.Class.method`; unique per project but for
+  definitions that a file repeats.
+- facts: what the linking of a file's references needs of it; JSON, made by whoever parsed it.
+- edge: one symbol refers to another, which may lie outside of the repository.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class SymbolKind(StrEnum):
+    """What a symbol is."""
+
+    MODULE = "module"
+    CLASS = "class"
+    INTERFACE = "interface"
+    FUNCTION = "function"
+    METHOD = "method"
+    CONSTANT = "constant"
+
+
+class EdgeKind(StrEnum):
+    """How one symbol refers to another."""
+
+    CALLS = "calls"
+    IMPORTS = "imports"
+    INHERITS = "inherits"
+    TESTS = "tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition, on the lines `line` to `end_line` (from 1); `doc` is what its author says it is for."""
+
+    qualified: str
+    name: str
+    kind: SymbolKind
+    line: int
+    end_line: int
+    doc: str = ""
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """One file by itself: `path` is relative to the repository, with slashes; `purpose` is what it is for.
+
+    The first symbol is the module. `problem` says what could not be read; then the rest may be incomplete.
+    """
+
+    path: str
+    language: str
+    module: str
+    purpose: str
+    symbols: tuple[Symbol, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The symbol `source` refers to `target` on a line of the source's file.
+
+    Both are qualified names. `internal` tells whether the repository defines the target; else it is the name
+    that the world outside knows, `os.path.join`.
+    """
+
+    path: str
+    source: str
+    target: str
+    kind: EdgeKind
+    line: int
+    internal: bool = True

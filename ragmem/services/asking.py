@@ -41,7 +41,7 @@ class Policy:
     """How candidates are found and ranked; the defaults are those of config.toml."""
 
     decay: DecayPolicy
-    candidates: int = 100
+    candidates: int = 60
     lexical_weight: float = 0.7
     vector_weight: float = 1.0
     min_similarity: float = 0.2

@@ -27,7 +27,7 @@ class Candidate:
 
     `further` are its scores in the lists beside words and vectors, by their names, `also` the chunks that
     promise nearly as much as the best one. `compared` is False where it has no vector yet: then it is taken
-    for one like the others.
+    for one like the others. `by_itself` is its relevance by words and vectors, once it is known.
     """
 
     memory_id: str
@@ -36,6 +36,7 @@ class Candidate:
     further: Mapping[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     compared: bool = True
+    by_itself: float | None = None
 
 
 class Gathering:

@@ -1,9 +1,10 @@
 """Turn the candidates of a question into matches: weighed, aged, collapsed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline, chunk_from
 from ragmem.domain.decay import age_days, bounded_score, final_score, published_recency, recency
@@ -59,12 +60,17 @@ def weigh(gathering: Gathering, policy: Policy) -> list[Weighed]:
 
 def by_itself(candidate: Candidate, gathering: Gathering, policy: Policy, *, code: float = 0.0) -> float:
     """Return how well a memory answers by words and vectors, whose best chunk is so much of a program."""
+    if not code and candidate.by_itself is not None:
+        return candidate.by_itself
     # A way that was gone by nothing (no embedder, no telling word) must not halve every score.
     words = policy.lexical_weight if gathering.by_words else 0.0
     vectors = policy.vector_weight if gathering.by_vectors else 0.0
     if not words + vectors:
         return 0.0
-    return relevance(candidate.evidence, lexical_weight=words, vector_weight=vectors, code=code)
+    found = relevance(candidate.evidence, lexical_weight=words, vector_weight=vectors, code=code)
+    if not code:
+        candidate.by_itself = found
+    return found
 
 
 def _relevance(candidate: Candidate, gathering: Gathering, policy: Policy, *, code: float = 0.0) -> float:
@@ -128,12 +134,6 @@ def finish(
 
     `gathering` is what the candidates are from; None where the engine's own order is kept.
     """
-    outlines = {
-        key: outline
-        for key, outline in catalog.memories.outlines({item.memory_id for item in weighed}).items()
-        if wanted(outline, question)
-    }
-
     spans = short(asked.times)
 
     def aged(relevance: float, outline: Outline) -> tuple[float, float, float, float]:
@@ -148,11 +148,14 @@ def finish(
         fresh = 1.0 if asked.times else recency(age, half_life, policy.decay)
         return bounded_score(relevance, fresh, policy.decay), relevance, time, fresh
 
-    # Texts are read, and compared with each other, only of those that could reach the answer.
-    leading = sorted(
-        (item for item in weighed if item.memory_id in outlines),
-        key=lambda item: (-aged(item.relevance, outlines[item.memory_id])[0], item.memory_id),
-    )[: question.limit * COLLAPSE_DEPTH]
+    def promised(relevance: float) -> float:
+        """Return the score if it is as new as can be, and from the named time."""
+        relevance = min(1.0, relevance + (policy.time_weight if spans else 0.0))
+        return (bounded_score if policy.earned_recency else final_score)(relevance, 1.0, policy.decay)
+
+    leading, outlines = _leading(
+        catalog, question, weighed, score_of=lambda *item: aged(*item)[0], promised=promised
+    )
     memories = catalog.memories.get(item.memory_id for item in leading)
     further = {item.memory_id: item.candidate.also if item.candidate else () for item in leading}
     rows = catalog.memories.chunks_by_id(
@@ -187,6 +190,36 @@ def finish(
         replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
         for group in groups[: question.limit]
     )
+
+
+def _leading(
+    catalog: Catalog,
+    question: Question,
+    weighed: Sequence[Weighed],
+    *,
+    score_of: Callable[[float, Outline], float],
+    promised: Callable[[float], float],
+) -> tuple[list[Weighed], dict[str, Outline]]:
+    """Return those that could reach the answer, best first, and their outlines.
+
+    Texts are read, and compared with each other, only of these; outlines only of those that could be among
+    them, because `promised` is the score that a relevance can come to at most.
+    """
+    outlines: dict[str, Outline] = {}
+    leading: list[tuple[float, str, Weighed]] = []
+    wide = question.limit * COLLAPSE_DEPTH
+    for batch in batches(sorted(weighed, key=lambda item: -item.relevance), 2 * wide):
+        if len(leading) == wide and -leading[-1][0] > promised(batch[0].relevance):
+            break
+        read = catalog.memories.outlines([item.memory_id for item in batch])
+        outlines |= {key: outline for key, outline in read.items() if wanted(outline, question)}
+        leading += [
+            (-score_of(item.relevance, outlines[item.memory_id]), item.memory_id, item)
+            for item in batch
+            if item.memory_id in outlines
+        ]
+        leading = sorted(leading, key=lambda one: one[:2])[:wide]
+    return [item for _, _, item in leading], outlines
 
 
 def wanted(outline: Outline, question: Question) -> bool:

@@ -45,6 +45,9 @@ MULTI_HOP = ("hotpot100", "musique100")
 RRF_K = 60
 """Cormack, Clarke and Buettcher 2009."""
 
+FOREIGN_QUESTIONS = 48
+"""Questions of other subjects that each set is asked, to see whether silence answers them."""
+
 EMBEDDED = 25
 """Questions of a set whose embedding is timed; all others come from the cache."""
 
@@ -177,6 +180,51 @@ def fused(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
+def subject(name: str) -> str:
+    """Return what the sets of one origin have in common: the beginning of their names."""
+    return name.split("_", 1)[0]
+
+
+def foreign_questions(name: str, every: Sequence[RetrievalSet]) -> list[Query]:
+    """Return questions that the sets of other origins answer, as many of each origin, always the same."""
+    chance = random.Random(FOREIGN_QUESTIONS)
+    by_subject: dict[str, list[Query]] = {}
+    for other in every:
+        if subject(other.name) != subject(name):
+            answered = [query for query in other.queries if query.gold]
+            by_subject.setdefault(subject(other.name), []).extend(answered)
+    if not by_subject:
+        return []
+    share = -(-FOREIGN_QUESTIONS // len(by_subject))
+    found = [query for asked in by_subject.values() for query in chance.sample(asked, min(share, len(asked)))]
+    return chance.sample(found, min(FOREIGN_QUESTIONS, len(found)))
+
+
+def silent_on_foreign(
+    foreign: Sequence[Query],
+    chosen: RetrievalSet,
+    catalog: Catalog,
+    store: Store,
+    *,
+    policy: Policy,
+    assistance: Assistance,
+) -> int:
+    """Return how many questions of other subjects, each asked of one of the set's scopes, get no answer."""
+    chance = random.Random(FOREIGN_QUESTIONS)
+    scopes = sorted({query.scope for query in chosen.queries})
+    return sum(
+        not ask(
+            catalog,
+            lambda: store,
+            Question(query.text, projects=(chance.choice(scopes),), limit=DEPTH),
+            policy=policy,
+            now=chosen.latest,
+            assistance=assistance,
+        ).matches
+        for query in foreign
+    )
+
+
 def summary(chosen: RetrievalSet, outcome: Outcome) -> dict[str, Any]:
     """Return the means over the questions with gold, by category too, and what became of the others."""
     scored = {
@@ -250,6 +298,8 @@ def measure(
     options: argparse.Namespace,
     memory_models: Models,
     cache: VectorCache,
+    *,
+    foreign: Sequence[Query],
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of one set, under its name and (for some) its name with "(pool)"."""
     results: dict[str, dict[str, Any]] = {}
@@ -264,19 +314,21 @@ def measure(
         built = time.perf_counter() - started
         common.tell(f"{chosen.name}: {len(documents):,} documents, {chunks:,} chunks, built in {built:.1f} s")
         embedding = question_seconds(memory_models.embedder, chosen.queries)
-        cache.embed([query.text for query in chosen.queries], role="query")
+        cache.embed([query.text for query in (*chosen.queries, *foreign)], role="query")
         model = memory_models.embedder.model_id
         measured = (
             calibrate(catalog, store, model=model) if due(None, chunks) else known(catalog.database, model)
+        )
+        assistance = Assistance(measured)
+        silent = silent_on_foreign(
+            foreign, chosen, catalog, store, policy=variants[0].policy, assistance=assistance
         )
         own = any(query.haystack for query in chosen.queries)
         ways = [(chosen.name, False)]
         if own and chosen.name in POOLED:
             ways.append((f"{chosen.name} (pool)", True))
         for name, pool in ways:
-            outcomes = run_set(
-                chosen, variants, catalog, store, documents, pool=pool, assistance=Assistance(measured)
-            )
+            outcomes = run_set(chosen, variants, catalog, store, documents, pool=pool, assistance=assistance)
             results[name] = {
                 "documents": len(documents),
                 "chunks": chunks,
@@ -285,6 +337,7 @@ def measure(
                 "with_gold": sum(bool(query.gold) for query in chosen.queries),
                 "build_seconds": built,
                 "embed_question_seconds": embedding,
+                "foreign": {"questions": len(foreign), "silent": silent},
                 "systems": {key: summary(chosen, outcome) for key, outcome in outcomes.items()},
             }
             if options.details:
@@ -384,11 +437,12 @@ def main() -> None:
         memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
         variants = grid(memory.policy(), options.set or ())
         cache = VectorCache(options.cache, memory.models.embedder)
-        for folder in folders:
-            chosen = RetrievalSet.read(folder)
-            if options.quick:
-                chosen = replace(chosen, queries=chosen.queries[:QUICK_QUERIES])
-            sets |= measure(chosen, variants, options, memory.models, cache)
+        # Of all sets, so that a set is asked the same whatever others are measured in this run.
+        every = [RetrievalSet.read(folder) for folder in folders_of_sets(options.data)]
+        for chosen in (one for one in every if one.name in {folder.name for folder in folders}):
+            foreign = foreign_questions(chosen.name, every)
+            asked = replace(chosen, queries=chosen.queries[:QUICK_QUERIES]) if options.quick else chosen
+            sets |= measure(asked, variants, options, memory.models, cache, foreign=foreign)
         model = memory.models.embedder.model_id
         cache.close()
         memory.close()
@@ -406,12 +460,31 @@ def main() -> None:
         f"model {model}; entities and relations: "
         + {None: f"of {' and '.join(MULTI_HOP)}", True: "of all sets", False: "of none"}[options.graph],
         "default: as `ragmem query` answers; no floor: the same, but it always answers",
+        _told_of_silence(sets),
         (
             "the milliseconds are those of a search in a warm process; embedding the question comes on top, "
             f"median {common.milliseconds(_embedding(sets))} ms"
         ),
     ]
     common.report("retrieval", document, headers, rows, options=options, notes=notes)
+
+
+def _told_of_silence(sets: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return how often the default is silent where it should be, and where it should not, over all sets."""
+    # A pool is the same memories once more.
+    rows = {name: row for name, row in sets.items() if "(pool)" not in name}
+    asked = sum(row["foreign"]["questions"] for row in rows.values())
+    silent = sum(row["foreign"]["silent"] for row in rows.values())
+    own = sum(row["with_gold"] for row in rows.values())
+    shares = {
+        name: row["systems"]["default"]["abstained"]["with_gold"] * row["with_gold"]
+        for name, row in rows.items()
+    }
+    lost = sum(shares.values())
+    return (
+        f"silence of the default: {silent / max(1, asked):.1%} of {asked:,} questions on other sets' "
+        f"subjects, {lost / max(1, own):.1%} of the {own:,} with gold"
+    )
 
 
 def _embedding(sets: Mapping[str, Mapping[str, Any]]) -> float:
@@ -436,9 +509,25 @@ def _print_categories(sets: Mapping[str, Mapping[str, Any]]) -> None:
         print(common.table(["category", "questions", *systems], rows))
 
 
+def _share(foreign: Mapping[str, int]) -> str:
+    return f"{foreign['silent'] / foreign['questions']:.2f}" if foreign["questions"] else "-"
+
+
 def _table(sets: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    headers = ["set", "system", "questions", "recall@5", "@10", "any@5", "all@5", "NDCG@10", "MRR"]
-    headers += ["silent, no gold", "silent, gold", "ms p50", "ms p95"]
+    headers = [
+        "set",
+        "system",
+        "questions",
+        "recall@5",
+        "@10",
+        "any@5",
+        "all@5",
+        "NDCG@10",
+        "MRR",
+        "hit@1",
+        "hit@5",
+    ]
+    headers += ["silent, foreign", "silent, no gold", "silent, gold", "ms p50", "ms p95"]
     rows = []
     for name, row in sets.items():
         for system, figures in row["systems"].items():
@@ -450,6 +539,7 @@ def _table(sets: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[
                     system,
                     str(row["with_gold"]),
                     *(f"{figures[metric]:.3f}" for metric in METRICS),
+                    _share(row["foreign"]) if system == "default" else "-",
                     "-" if math.isnan(nothing) else f"{nothing:.2f}",
                     f"{silent['with_gold']:.2f}",
                     common.milliseconds(figures["seconds"]["median"]),

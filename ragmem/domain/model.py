@@ -99,6 +99,7 @@ class Draft:
     kind: Kind | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    category: Category | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Literal
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.memories import fingerprint
 from ragmem.config import ChunkingSettings
+from ragmem.config.settings import SignalRule
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
@@ -44,19 +45,21 @@ def ingest(
     now: datetime,
     sizes: ChunkingSettings,
     progress: Progress,
+    rule: SignalRule = "classic",
 ) -> list[Ingested]:
     """Store drafts that a person or an assistant hands over; nothing is refused at the door.
 
-    A draft of low signal stays in the buffer, where full text finds it. Each batch is durable before its
-    vectors and graph are made; when no model can be had they stay pending, their note says why, and a later
-    seed or ingest finishes them. An unchanged draft costs nothing.
+    A draft of low signal stays in the buffer, where full text finds it, unless `rule` is "off". Each batch is
+    durable before its vectors and graph are made; when no model can be had they stay pending, their note says
+    why, and a later seed or ingest finishes them. An unchanged draft costs nothing.
     """
     results: list[Ingested] = []
     note, indexed = "", False
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
         judged = [
-            judge(draft, now=now, sizes=sizes, keep_discarded=True) for draft in drafts[start : start + BATCH]
+            judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True)
+            for draft in drafts[start : start + BATCH]
         ]
         changes, redated = compare(catalog, judged)
         if redated:

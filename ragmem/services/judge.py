@@ -58,7 +58,7 @@ def judge(
         content_hash=content_hash(draft.text),
         scope=draft.scope,
         kind=draft.kind or detect_kind(draft.text, source=draft.source, title=draft.title),
-        category=detect_category(draft.text, title=draft.title),
+        category=draft.category or detect_category(draft.text, title=draft.title),
         tier=signal.tier,
         state=state,
         protected=is_protected(draft.text, title=draft.title, metadata=draft.metadata),

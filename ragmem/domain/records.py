@@ -1,0 +1,251 @@
+"""Typed records: what a session learnt, as fields that are checked, shown as Markdown and kept as data."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragmem.domain.model import Draft, Memory, Scope, digest
+from ragmem.domain.record_types import SHAPES, Field, Form, RecordType, Shape
+from ragmem.errors import UsageError
+
+RECORDS = "records"
+"""The source of memories that are typed records."""
+
+TITLE_LENGTH = 80
+_TYPE, _FIELDS, _EDITED, _PROTECTED = "record", "fields", "files", "protected"
+"""Keys in the metadata of a memory that is a record; `files` also leads from a file to its edits."""
+
+Value = str | bool | tuple[str, ...] | Mapping[str, str]
+"""A field's value: a text or path, a flag, several texts or paths, or names with a text each."""
+
+_YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record. `fields` are checked, in the order of the type's fields, without empty ones."""
+
+    type: RecordType
+    fields: Mapping[str, Value]
+
+    @property
+    def title(self) -> str:
+        """The first line of its first text, shortened."""
+        shape = SHAPES[self.type]
+        names = (field.name for field in shape.fields if field.name not in shape.no_content)
+        for name in (shape.main, *names):
+            lines = _lines(self.fields.get(name, ""))
+            if lines:
+                return lines[0] if len(lines[0]) <= TITLE_LENGTH else lines[0][: TITLE_LENGTH - 1] + "…"
+        return shape.label
+
+    @property
+    def text(self) -> str:
+        """The record as Markdown, with every field verbatim: its main field first, the others in sections."""
+        shape = SHAPES[self.type]
+        parts = [f"# {shape.label}"]
+        if shape.main in self.fields:
+            parts.append(_lead(shape, self.fields))
+        parts += [
+            f"## {field.label}\n\n{_rendered(field, self.fields[field.name])}"
+            for field in shape.fields
+            if field.name in self.fields and field.name not in shape.led
+        ]
+        return "\n\n".join(parts)
+
+    @property
+    def uri(self) -> str:
+        """What makes it the same record: its path where it is about one file, else all of its fields."""
+        shape = SHAPES[self.type]
+        same = str(self.fields[shape.same]) if shape.same else json.dumps(self.fields, sort_keys=True)
+        return f"{uri_prefix(self.type)}{digest('record', same)}"
+
+
+def record(kind: RecordType | str, fields: Mapping[str, object]) -> Record:
+    """Return a record of checked fields; empty ones are left out, line ends become line feeds.
+
+    Raises UsageError that names the field, for one that the type does not have, that is missing, that has
+    another form than its type wants, or that is no text at all.
+    """
+    shape = SHAPES[record_type(kind)]
+    for name in fields:
+        if name not in shape.by_name:
+            raise UsageError(f'a {shape.type} has no field "{name}"', hint=f"its fields: {shape.told}")
+    checked: dict[str, Value] = {}
+    for field in shape.fields:
+        value = _checked(shape, field, fields.get(field.name))
+        if value is not None and value not in ("", (), {}):
+            checked[field.name] = value
+    for field in shape.fields:
+        if field.required and field.name not in checked:
+            raise UsageError(
+                f'the {shape.type} lacks its field "{field.name}"', hint=f"{field.name}: {field.help}"
+            )
+    if not checked.keys() - shape.no_content:
+        raise UsageError(f"the {shape.type} says nothing", hint=f"give one of its fields: {shape.told}")
+    return Record(shape.type, checked)
+
+
+def record_type(name: RecordType | str) -> RecordType:
+    """Return the type of this name; raises UsageError with the names there are."""
+    try:
+        return RecordType(name)
+    except ValueError as error:
+        raise UsageError(
+            f'there is no type of record "{name}"', hint=f"types: {', '.join(RecordType)}"
+        ) from error
+
+
+def uri_prefix(kind: RecordType) -> str:
+    """Return how the URIs of all records of a type begin, and no others."""
+    return f"record:{kind}:"
+
+
+def draft_of(item: Record, *, scope: Scope, event_time: datetime | None, tags: Iterable[str] = ()) -> Draft:
+    """Return the draft that stores a record: its text, with its type and fields as metadata."""
+    shape = SHAPES[item.type]
+    metadata = {_TYPE: item.type.value, _FIELDS: _document(item.fields)}
+    edited = [path for name in shape.edited for path in _lines(item.fields.get(name, ()))]
+    if edited:
+        metadata[_EDITED] = "\n".join(edited)
+    if shape.protected:
+        metadata[_PROTECTED] = "true"
+    return Draft(
+        source=RECORDS,
+        uri=item.uri,
+        text=item.text,
+        title=item.title,
+        event_time=event_time,
+        scope=scope,
+        kind=shape.kind,
+        category=shape.category,
+        tags=tuple(dict.fromkeys((item.type.value, *tags))),
+        metadata=metadata,
+    )
+
+
+def record_of(memory: Memory) -> Record | None:
+    """Return the record that a memory is; None where it is none, or has fields that its type has not."""
+    if memory.source != RECORDS or _TYPE not in memory.metadata:
+        return None
+    try:
+        return record(memory.metadata[_TYPE], json.loads(memory.metadata.get(_FIELDS, "")))
+    except (ValueError, TypeError, AttributeError, UsageError):
+        # Brought in by an import of another version: its text is shown and found all the same.
+        return None
+
+
+def type_of(source: str, tags: Sequence[str]) -> str:
+    """Return the type of the record that a memory of this source and with these tags is, else nothing."""
+    return tags[0] if source == RECORDS and tags else ""
+
+
+def _checked(shape: Shape, field: Field, value: object) -> Value | None:
+    if value is None:
+        return None
+    match field.form:
+        case Form.TEXT | Form.PATH:
+            return _text(shape, field, value)
+        case Form.FLAG:
+            return _flag(shape, field, value)
+        case Form.TEXTS | Form.PATHS:
+            if isinstance(value, str):
+                value = (value,)
+            if isinstance(value, Mapping) or not isinstance(value, Iterable):
+                raise _wrong(shape, field, "a list of texts", value)
+            return tuple(text for item in value if (text := _text(shape, field, item)))
+        case Form.PAIRS:
+            if not isinstance(value, Mapping):
+                raise _wrong(shape, field, "names with a text each", value)
+            pairs = {
+                _text(shape, field, name): _text(shape, field, _scalar(item)) for name, item in value.items()
+            }
+            return {name: text for name, text in pairs.items() if name and text}
+
+
+def _text(shape: Shape, field: Field, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong(shape, field, "a text", value)
+    text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UsageError(
+            f'the field "{field.name}" of the {shape.type} is no text: it has NUL or half a character',
+            hint="hand in UTF-8 text",
+        )
+    if field.form in (Form.PATH, Form.PATHS):
+        text = text.replace("\\", "/")
+        while text.startswith("./"):
+            text = text.removeprefix("./").strip()
+        if "\n" in text:
+            raise _wrong(shape, field, "a path in one line", value)
+    return text
+
+
+def _flag(shape: Shape, field: Field, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word in _YES or word in _NO:
+        return word in _YES
+    raise _wrong(shape, field, "true or false", value)
+
+
+def _scalar(value: object) -> object:
+    """Return a number or a truth as the text that JSON has for it."""
+    return json.dumps(value) if isinstance(value, bool | int | float) else value
+
+
+def _wrong(shape: Shape, field: Field, wanted: str, value: object) -> UsageError:
+    shown = value if isinstance(value, str) else json.dumps(value, default=str)
+    if len(shown) > TITLE_LENGTH:
+        shown = shown[: TITLE_LENGTH - 1] + "…"
+    shown = " ".join(shown.split())
+    return UsageError(
+        f'the field "{field.name}" of the {shape.type} wants {wanted}, not "{shown}"',
+        hint=f"{field.name}: {field.help}",
+    )
+
+
+def _document(fields: Mapping[str, Value]) -> str:
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _lines(value: Value) -> list[str]:
+    """Return the lines of a value that are not blank."""
+    if isinstance(value, bool):
+        return []
+    if isinstance(value, str):
+        value = (value,)
+    texts = [f"{name}: {text}" for name, text in value.items()] if isinstance(value, Mapping) else value
+    return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+
+
+def _lead(shape: Shape, fields: Mapping[str, Value]) -> str:
+    """Return the main field, with what else stands in its line: a file's purpose, a task's success."""
+    main = shape.by_name[shape.main]
+    text = _rendered(main, fields[shape.main])
+    for name in shape.led[1:]:
+        if name in fields:
+            text += f"{shape.join}{_rendered(shape.by_name[name], fields[name])}"
+    return text
+
+
+def _rendered(field: Field, value: Value) -> str:
+    if isinstance(value, bool):
+        return field.words[0] if value else field.words[1]
+    if isinstance(value, Mapping):
+        return "\n".join(f"- {_code(name)}: {_indented(text)}" for name, text in value.items())
+    if isinstance(value, tuple):
+        shown = map(_code, value) if field.form is Form.PATHS else map(_indented, value)
+        return "\n".join(f"- {text}" for text in shown)
+    return _code(value) if field.form is Form.PATH else value
+
+
+def _code(text: str) -> str:
+    """Return a name or path as a span of code, which a backtick or a line end within it would break."""
+    return text if "`" in text or "\n" in text else f"`{text}`"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")

@@ -1,0 +1,190 @@
+"""A record's fields are checked once, shown verbatim, and come back as they were handed in."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.domain.model import Category, Kind, Memory, Scope, content_hash, memory_id
+from ragmem.domain.record_types import SHAPES, Form, RecordType
+from ragmem.domain.records import draft_of, record, record_of
+from ragmem.errors import UsageError
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
+PATH = TEXT.filter(lambda text: not re.search(r"[\r\n]", text))
+VALUES = {
+    Form.TEXT: TEXT,
+    Form.TEXTS: st.lists(TEXT, max_size=4),
+    Form.FLAG: st.booleans(),
+    Form.PATH: PATH,
+    Form.PATHS: st.lists(PATH, max_size=3),
+    Form.PAIRS: st.dictionaries(TEXT, TEXT, max_size=3),
+}
+
+
+@st.composite
+def records(draw):
+    shape = SHAPES[draw(st.sampled_from(RecordType))]
+    fields = {}
+    for field in shape.fields:
+        wanted = VALUES[field.form]
+        if field.required and field.form is not Form.FLAG:
+            wanted = wanted.filter(
+                lambda text: text.strip(" \t\n\r\x0b\x0c./\\") and text.strip().strip("./\\")
+            )
+        if field.required or draw(st.booleans()):
+            fields[field.name] = draw(wanted)
+    if shape.type is RecordType.SESSION_INSIGHT:
+        fields["what_worked"] = ["The retry."]
+    return record(shape.type, fields)
+
+
+def memory_of(item) -> Memory:
+    draft = draft_of(item, scope=Scope(), event_time=NOW)
+    return Memory(
+        id=memory_id(draft.source, draft.scope, draft.uri),
+        source=draft.source,
+        uri=draft.uri,
+        text=draft.text,
+        title=draft.title,
+        event_time=NOW,
+        created_at=NOW,
+        updated_at=NOW,
+        content_hash=content_hash(draft.text),
+        tags=draft.tags,
+        metadata=draft.metadata,
+    )
+
+
+def texts_in(value):
+    if isinstance(value, str):
+        yield value
+    elif not isinstance(value, bool):
+        yield from value
+        if hasattr(value, "values"):
+            yield from value.values()
+
+
+@given(records())
+def test_what_is_stored_of_a_record_gives_the_same_record(item):
+    assert record_of(memory_of(item)) == item
+
+
+@given(records())
+def test_every_line_of_every_field_stands_in_the_text(item):
+    for value in item.fields.values():
+        for text in texts_in(value):
+            for line in text.split("\n"):
+                assert line in item.text
+
+
+@given(records())
+def test_checking_a_checked_record_changes_nothing(item):
+    again = record(item.type, item.fields)
+    assert (again, again.uri, again.text) == (item, item.uri, item.text)
+
+
+@given(records())
+def test_a_title_is_one_short_line(item):
+    assert 0 < len(item.title) <= 80
+    assert "\n" not in item.title
+
+
+def test_a_record_reads_as_markdown():
+    item = record(
+        "root_cause",
+        {
+            "error": "Departures time out after lunch.",
+            "cause": "The pool holds five connections.\nThe importer takes four.",
+            "fix": "Raise pool_size to 20.",
+            "files": ["./src/pool.py", "src\\importer.py"],
+        },
+    )
+    assert item.text == (
+        "# Root cause\n\nDepartures time out after lunch.\n\n"
+        "## Cause\n\nThe pool holds five connections.\nThe importer takes four.\n\n"
+        "## Fix\n\nRaise pool_size to 20.\n\n"
+        "## Files\n\n- `src/pool.py`\n- `src/importer.py`"
+    )
+    assert draft_of(item, scope=Scope(), event_time=NOW).metadata["files"] == "src/pool.py\nsrc/importer.py"
+
+
+def test_what_belongs_to_the_first_line_stands_in_it():
+    purpose = record("codebase_discovery", {"path": "src/tide.py", "purpose": "Reads tide tables."})
+    assert purpose.text == "# Codebase discovery\n\n`src/tide.py`: Reads tide tables."
+    outcome = record("task_outcome", {"task": "Cache the tides", "success": "no", "metadata": {"tries": 3}})
+    assert outcome.text == ("# Task outcome\n\nCache the tides\n\n**Failed.**\n\n## Details\n\n- `tries`: 3")
+
+
+def test_every_type_has_a_kind_that_fits_and_corrections_are_protected():
+    made = {
+        kind: draft_of(
+            record(kind, {field.name: "yes" for field in shape.fields if field.required} | {shape.main: "x"}),
+            scope=Scope(),
+            event_time=NOW,
+        )
+        for kind, shape in SHAPES.items()
+    }
+    assert {kind: (draft.kind, draft.category) for kind, draft in made.items()} == {
+        "session_insight": (Kind.GENERAL, Category.NONE),
+        "codebase_discovery": (Kind.ARCHITECTURE, Category.NONE),
+        "pattern": (Kind.ARCHITECTURE, Category.PATTERN),
+        "gotcha": (Kind.ERROR, Category.GOTCHA),
+        "task_outcome": (Kind.GENERAL, Category.NONE),
+        "root_cause": (Kind.ERROR, Category.ERROR_SOLUTION),
+        "user_correction": (Kind.PREFERENCE, Category.BEST_PRACTICE),
+    }
+    assert [kind for kind, draft in made.items() if "protected" in draft.metadata] == ["user_correction"]
+
+
+def test_the_same_fields_are_the_same_record_in_any_order():
+    one = record("task_outcome", {"task": "t", "success": True, "metadata": {"a": "1", "b": "2"}})
+    other = record("task_outcome", {"metadata": {"b": 2, "a": 1}, "success": "yes", "task": " t\r\n"})
+    assert one.uri == other.uri
+    assert one.uri != record("task_outcome", {"task": "t", "success": False}).uri
+
+
+def test_what_is_said_of_a_file_later_takes_the_place_of_what_was_said():
+    one = record("codebase_discovery", {"path": "src/a.py", "purpose": "old"})
+    other = record("codebase_discovery", {"path": "./src/a.py", "purpose": "new"})
+    assert one.uri == other.uri
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "message", "hint"),
+    [
+        ("gotcha", {"gotcha": "x", "solutoin": "y"}, 'a gotcha has no field "solutoin"', "solution"),
+        ("gotcha", {"trigger": "x"}, 'the gotcha lacks its field "gotcha"', "a trap"),
+        ("gotcha", {"gotcha": 7}, 'the field "gotcha" of the gotcha wants a text, not "7"', "a trap"),
+        ("gotcha", {"gotcha": "x", "files": {"a": "b"}}, "wants a list of texts", "files"),
+        ("gotcha", {"gotcha": "x", "files": ["a\nb"]}, 'wants a path in one line, not "a b"', "files"),
+        ("gotcha", {"gotcha": "x\0"}, "is no text", "UTF-8"),
+        ("gotcha", {"gotcha": "\ud800"}, "is no text", "UTF-8"),
+        ("task_outcome", {"task": "x", "success": "maybe"}, "wants true or false", "success"),
+        (
+            "task_outcome",
+            {"task": "x", "success": True, "metadata": "y"},
+            "names with a text each",
+            "by name",
+        ),
+        ("session_insight", {"session": "3"}, "the session_insight says nothing", "summary"),
+        ("insight", {}, 'there is no type of record "insight"', "session_insight"),
+    ],
+)
+def test_what_is_no_record_is_refused_with_its_field_and_the_next_step(kind, fields, message, hint):
+    with pytest.raises(UsageError) as refused:
+        record(kind, fields)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize("fields", ["", "[]", "7", '{"gotcha": 7}', '{"other": "x"}', "{}"])
+def test_a_memory_with_other_fields_is_no_record(fields):
+    memory = memory_of(record("gotcha", {"gotcha": "x"}))
+    memory.metadata["fields"] = fields
+    assert record_of(memory) is None

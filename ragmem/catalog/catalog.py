@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Self
 
+from ragmem.catalog.code import Code
 from ragmem.catalog.database import Database
 from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
@@ -36,6 +37,7 @@ class Catalog:
         self.extractions = Extractions(self.database)
         self.usage = Usage(self.database)
         self.models = ModelRecords(self.database)
+        self.code = Code(self.database)
 
     @classmethod
     def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

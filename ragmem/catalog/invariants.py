@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Connection
 from ragmem.catalog.lexicon import unsound
+from ragmem.catalog.migrations import table_exists
 from ragmem.domain.model import Chunk, Memory, State, content_hash
 from ragmem.errors import StoreDamagedError
 
@@ -72,6 +73,43 @@ _SQLITE_RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 
+# Of what belongs together while nobody writes it: a run that was killed is completed by the next one.
+_CODE_RULES: tuple[tuple[str, str], ...] = (
+    (
+        "files of code belong to no project",
+        "SELECT path FROM code_files WHERE root NOT IN (SELECT n FROM code_roots) ORDER BY path",
+    ),
+    (
+        "symbols of code belong to no file",
+        (
+            "SELECT s.qualified FROM code_symbols s LEFT JOIN code_files f ON f.n = s.file"
+            " WHERE f.n IS NULL OR f.root <> s.root ORDER BY s.qualified"
+        ),
+    ),
+    (
+        "edges of code belong to no file",
+        (
+            "SELECT e.source FROM code_edges e LEFT JOIN code_files f ON f.n = e.file"
+            " WHERE f.n IS NULL OR f.root <> e.root ORDER BY e.source"
+        ),
+    ),
+    (
+        "edges of code begin at no symbol of their file",
+        (
+            "SELECT e.source FROM code_edges e WHERE NOT EXISTS (SELECT 1 FROM code_symbols s"
+            " WHERE s.file = e.file AND s.qualified = e.source) ORDER BY e.source"
+        ),
+    ),
+    (
+        "edges of code lead to symbols that the project lacks",
+        (
+            "SELECT e.target FROM code_edges e JOIN code_roots r ON r.n = e.root"
+            " WHERE e.internal = 1 AND r.complete = 1 AND NOT EXISTS (SELECT 1 FROM code_symbols s"
+            " WHERE s.root = e.root AND s.qualified = e.target) ORDER BY e.target"
+        ),
+    ),
+)
+
 
 def sentence(what: str, names: list[str]) -> str:
     """Return one line that tells how many rows break a rule, and names the first."""
@@ -88,6 +126,9 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     rules = (*_RULES, *(_SQLITE_RULES if sqlite else ()))
     found: list[str] = []
     with catalog.database.read() as connection:
+        # A home that cannot be written may be older than the tables of code.
+        if table_exists(catalog.database, connection, "code_renames"):
+            rules = (*rules, *_CODE_RULES)
         for what, query in rules:
             names = [str(row[0]) for row in connection.execute(query)]
             if names:

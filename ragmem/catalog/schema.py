@@ -161,6 +161,78 @@ CREATE TABLE edited_files (
 CREATE INDEX edited_files_by_memory ON edited_files (memory);
 """
 
+# Code as a graph. All of it can be made again from the files on disk.
+_CODE = """
+CREATE TABLE IF NOT EXISTS code_roots (
+  n INTEGER PRIMARY KEY,
+  project TEXT NOT NULL UNIQUE,
+  root TEXT NOT NULL,          -- the folder that was read last
+  head TEXT NOT NULL,          -- the commit up to which renames are known; empty without git
+  rules TEXT NOT NULL,         -- version of the parsers and of the linking
+  run TEXT NOT NULL,           -- random; who wrote last
+  complete INTEGER NOT NULL    -- 0 while a run writes, and after one that was killed
+);
+CREATE TABLE IF NOT EXISTS code_files (
+  n INTEGER PRIMARY KEY,
+  root INTEGER NOT NULL REFERENCES code_roots (n) ON DELETE CASCADE,
+  path TEXT NOT NULL,          -- relative to the root
+  name TEXT NOT NULL,          -- without the folders
+  language TEXT NOT NULL,
+  module TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  content_hash TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  modified_ns INTEGER NOT NULL,
+  links TEXT NOT NULL,         -- hash of the file's edges
+  UNIQUE (root, path)
+);
+CREATE INDEX IF NOT EXISTS code_files_by_name ON code_files (root, name);
+-- Beside the files, so that a list of these reads none of it.
+CREATE TABLE IF NOT EXISTS code_facts (
+  file INTEGER PRIMARY KEY REFERENCES code_files (n) ON DELETE CASCADE,
+  data BLOB NOT NULL           -- JSON, deflated
+);
+CREATE TABLE IF NOT EXISTS code_symbols (
+  n INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL REFERENCES code_files (n) ON DELETE CASCADE,
+  root INTEGER NOT NULL,
+  qualified TEXT NOT NULL,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  end_line INTEGER NOT NULL,
+  doc TEXT NOT NULL,
+  is_test INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS code_symbols_by_file ON code_symbols (file);
+CREATE INDEX IF NOT EXISTS code_symbols_by_qualified ON code_symbols (root, qualified);
+CREATE INDEX IF NOT EXISTS code_symbols_by_name ON code_symbols (root, name, qualified);
+CREATE TABLE IF NOT EXISTS code_edges (
+  n INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL REFERENCES code_files (n) ON DELETE CASCADE,
+  root INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  internal INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS code_edges_by_file ON code_edges (file);
+CREATE INDEX IF NOT EXISTS code_edges_by_source ON code_edges (root, source);
+CREATE INDEX IF NOT EXISTS code_edges_by_target ON code_edges (root, target);
+-- From what git tells, or two files of one content; kept when the files have gone.
+CREATE TABLE IF NOT EXISTS code_renames (
+  root INTEGER NOT NULL REFERENCES code_roots (n) ON DELETE CASCADE,
+  old TEXT NOT NULL,
+  new TEXT NOT NULL,
+  revision TEXT NOT NULL,      -- the commit; empty for a rename that git does not know
+  renamed_at INTEGER NOT NULL,
+  PRIMARY KEY (root, old, new)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS code_renames_by_new ON code_renames (root, new);
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
 """Tables that a home without an application id must have to be known as one."""
 
@@ -199,6 +271,7 @@ CATALOG = Schema(
         Migration(3, "models", statements_of(_MODELS), reads_without=True),
         Migration(4, "lexicon", statements_of(_LEXICON), build),
         Migration(5, "edits", statements_of(_EDITS), edits.build),
+        Migration(6, "code", statements_of(_CODE), reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

@@ -34,6 +34,7 @@ RELEASED = {
     ("catalog", 3): "f3ba757e0998c0cde564ea031adf992f",
     ("catalog", 4): "4662c7cf9d156d56c2d511b2319f2e9d",
     ("catalog", 5): "77dad71a0b5b70545b2397c0fa3dbc3d",
+    ("catalog", 6): "7bd0c5bba74a79d8f85b17b41b67f554",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -198,7 +199,7 @@ def test_a_step_of_another_build_is_refused(new):
 @pytest.mark.parametrize(
     "sql",
     [
-        "DELETE FROM migrations WHERE version = 5",
+        f"DELETE FROM migrations WHERE version = {CATALOG.version}",
         "DROP TABLE migrations",
         "PRAGMA user_version = 1",
     ],

@@ -290,6 +290,32 @@ class TellsMentions(Protocol):
 
 
 @runtime_checkable
+class ShowsGraph(Protocol):
+    """What a store may offer beside `Store`: a project's graph whole, and the chunks it comes from."""
+
+    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+        """Yield every entity of a project with its degree, in the order of their names.
+
+        Others may put and delete meanwhile: what comes after is as they left it.
+        """
+        ...
+
+    def edges(self, project: str) -> Iterator[Relation]:
+        """Yield every relation of a project, in the order of source and target; else as `nodes`."""
+        ...
+
+    def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
+        """Return entity -> the chunks that name it, `most` of those stored last; unknown ones are absent."""
+        ...
+
+    def chunks_relating(
+        self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
+    ) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Return pair -> the chunks that relate these entities, as `chunks_naming` does; either order."""
+        ...
+
+
+@runtime_checkable
 class HoldsTwoModels(Protocol):
     """What a store may offer beside `Store`: vectors of two models, so that one can replace the other.
 

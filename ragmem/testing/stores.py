@@ -24,7 +24,7 @@ from ragmem.domain.model import (
     digest,
 )
 from ragmem.errors import UsageError
-from ragmem.ports import ComparesChunks, Store, TellsMentions
+from ragmem.ports import ComparesChunks, ShowsGraph, Store, TellsMentions
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """When the first of the made-up memories happened."""
@@ -221,6 +221,53 @@ class StoreContract:
             assert told() == {}
             store.delete([self.KAFKA.memory.id])
             assert told(redis, kafka) == {redis: {"Redis": {redis}, "Billing": {redis}}}
+
+    def test_the_whole_graph_can_be_read_in_order(self, tmp_path: Path) -> None:
+        """Every entity and relation of a project once, and none of another's."""
+        with self._opened(tmp_path) as (store, _):
+            if not isinstance(store, ShowsGraph):
+                raise SkipTest("this store does not show its graph whole")
+            assert list(store.nodes(USER)) == []
+            assert list(store.edges(USER)) == []
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            assert [(one.name, one.type, degree) for one, degree in store.nodes(USER)] == [
+                ("Billing", "concept", 2),
+                ("Kafka", "concept", 1),
+                ("Redis", "concept", 1),
+            ]
+            ends = [("Billing", "Kafka"), ("Billing", "Redis")]
+            assert [(one.source, one.target) for one in store.edges(USER)] == ends
+            assert [(one.keywords, one.weight) for one in store.edges("other")] == [("uses", 1.0)]
+            assert [one.name for one, _ in store.nodes("other")] == ["Other", "Redis"]
+            assert list(store.edges("unknown")) == []
+            store.delete([self.REDIS.memory.id])
+            assert [one.name for one, _ in store.nodes(USER)] == ["Billing", "Kafka"]
+
+    def test_each_part_of_the_graph_tells_its_chunks(self, tmp_path: Path) -> None:
+        """Those stored last first, no more than asked for, within the project."""
+        redis, kafka, elsewhere = (one.chunks[0].id for one in (self.REDIS, self.KAFKA, self.ELSEWHERE))
+        with self._opened(tmp_path) as (store, _):
+            if not isinstance(store, ShowsGraph):
+                raise SkipTest("this store does not show its graph whole")
+            assert store.chunks_naming(["Billing"], project=USER, most=9) == {}
+            for record in (self.REDIS, self.KAFKA, self.ELSEWHERE):
+                store.put([record])
+            naming = store.chunks_naming(["Billing", "Redis", "Nobody"], project=USER, most=9)
+            assert {name: list(chunks) for name, chunks in naming.items()} == {
+                "Billing": [kafka, redis],
+                "Redis": [redis],
+            }
+            assert list(store.chunks_naming(["Billing"], project=USER, most=1)["Billing"]) == [kafka]
+            assert list(store.chunks_naming(["Redis"], project="other", most=9)["Redis"]) == [elsewhere]
+            pairs = [("Billing", "Redis"), ("Kafka", "Billing"), ("Kafka", "Redis")]
+            relating = store.chunks_relating(pairs, project=USER, most=9)
+            assert {pair: list(chunks) for pair, chunks in relating.items()} == {
+                ("Billing", "Redis"): [redis],
+                ("Kafka", "Billing"): [kafka],
+            }
+            assert store.chunks_relating([("Billing", "Redis")], project="other", most=9) == {}
+            store.delete([self.KAFKA.memory.id])
+            assert list(store.chunks_naming(["Billing"], project=USER, most=9)["Billing"]) == [redis]
 
     def test_no_more_hits_than_asked_for(self, tmp_path: Path) -> None:
         """A limit of nothing gives nothing."""

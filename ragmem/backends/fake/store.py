@@ -1,6 +1,7 @@
 """A store in plain tables that compares everything with everything."""
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,12 @@ CREATE INDEX IF NOT EXISTS fake_relations_by_memory ON fake_relations (memory_id
 CREATE TABLE IF NOT EXISTS fake_mentions (
   memory_id TEXT NOT NULL, project TEXT NOT NULL, chunk_id TEXT NOT NULL, name TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS fake_mentions_by_memory ON fake_mentions (memory_id)
+CREATE INDEX IF NOT EXISTS fake_mentions_by_memory ON fake_mentions (memory_id);
+CREATE TABLE IF NOT EXISTS fake_relating (
+  {order}memory_id TEXT NOT NULL, project TEXT NOT NULL, chunk_id TEXT NOT NULL, source TEXT NOT NULL,
+  target TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS fake_relating_by_memory ON fake_relating (memory_id)
 """
 _TYPES = {
     "sqlite": {"order": "", "bytes": "BLOB"},
@@ -46,6 +52,7 @@ _TABLES = {
     "entities": "fake_entities",
     "relations": "fake_relations",
     "mentions": "fake_mentions",
+    "relating": "fake_relating",
 }
 
 
@@ -71,7 +78,7 @@ class FakeStore:
             return []
         with self._database.read() as connection:
             if not self._created:
-                self._created = table_exists(self._database, connection, "fake_mentions")
+                self._created = table_exists(self._database, connection, "fake_relating")
             return connection.execute(statement, values).fetchall() if self._created else []
 
     def prepare(self, records: Sequence[Record]) -> None:
@@ -125,6 +132,15 @@ class FakeStore:
                                 one.description,
                                 one.weight,
                             )
+                            for one in extraction.relations
+                            if one.source != one.target
+                        ],
+                    )
+                    connection.executemany(
+                        "INSERT INTO fake_relating (memory_id, project, chunk_id, source, target)"
+                        " VALUES (?, ?, ?, ?, ?)",
+                        [
+                            (*owner, extraction.chunk_id, *sorted((one.source, one.target)))
                             for one in extraction.relations
                             if one.source != one.target
                         ],
@@ -202,6 +218,45 @@ class FakeStore:
             if chunk in wanted and len(naming[name]) <= most:
                 found[chunk][name] = naming[name]
         return found
+
+    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+        """Yield every entity of a project with its degree, by name."""
+        found = self.entities(limit=sys.maxsize, project=project)
+        yield from sorted(found, key=lambda pair: pair[0].name)
+
+    def edges(self, project: str) -> Iterator[Relation]:
+        """Yield every relation of a project, by source and target."""
+        _, relations = self._graph(project)
+        yield from sorted((one for _, one in relations), key=lambda one: (one.source, one.target))
+
+    def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
+        """Return entity -> the chunks that name it, those stored last first."""
+        rows = self._rows(
+            "SELECT c.rowid, m.name, m.chunk_id FROM fake_mentions m JOIN fake_chunks c ON c.id = m.chunk_id"
+            " WHERE m.project = ?",
+            [project],
+        )
+        wanted = set(names)
+        found: dict[str, list[str]] = {}
+        for _, name, chunk in sorted(rows, reverse=True):
+            if name in wanted:
+                found.setdefault(name, []).append(chunk)
+        return {name: chunks[:most] for name, chunks in found.items()}
+
+    def chunks_relating(
+        self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
+    ) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Return pair -> the chunks that relate these entities, those stored last first."""
+        rows = self._rows(
+            "SELECT DISTINCT c.rowid, r.source, r.target, r.chunk_id FROM fake_relating r"
+            " JOIN fake_chunks c ON c.id = r.chunk_id WHERE r.project = ?",
+            [project],
+        )
+        found: dict[tuple[str, str], list[str]] = {}
+        for _, source, target, chunk in sorted(rows, reverse=True):
+            found.setdefault((source, target), []).append(chunk)
+        ends = {pair: (min(pair), max(pair)) for pair in pairs}
+        return {pair: found[key][:most] for pair, key in ends.items() if key in found}
 
     def _graph(self, project: str | None) -> tuple[dict[tuple[str, str], Entity], list[tuple[str, Relation]]]:
         """Return the entities by (project, name) and the merged relations with their project."""

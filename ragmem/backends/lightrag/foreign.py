@@ -1,6 +1,6 @@
 """The store on any of LightRAG's own storages: its JSON files, PostgreSQL, or what a configuration names."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -230,6 +230,40 @@ class ForeignStore:
                 found.append((one, {"nodes": [], "edges": [], "is_truncated": True}))
                 break
         return foreign_reads.merge_subgraphs(found)
+
+    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+        """Yield every entity of a project with its degree, by name; all of them are held meanwhile."""
+        from ragmem.backends.lightrag import foreign_reads
+
+        for instance in self._spaces.opened([project]).values():
+            yield from self._spaces.run(foreign_reads.nodes, instance)
+
+    def edges(self, project: str) -> Iterator[Relation]:
+        """Yield every relation of a project, by source and target; all of them are held meanwhile."""
+        from ragmem.backends.lightrag import foreign_reads
+
+        for instance in self._spaces.opened([project]).values():
+            yield from self._spaces.run(foreign_reads.edges, instance)
+
+    def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
+        """Return entity -> the chunks that name it, those stored last first."""
+        from ragmem.backends.lightrag import foreign_reads
+
+        for instance in self._spaces.opened([project]).values():
+            found = self._spaces.run(foreign_reads.chunks_naming, instance, names)
+            return {name: chunks[:most] for name, chunks in found.items()}
+        return {}
+
+    def chunks_relating(
+        self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
+    ) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Return pair -> the chunks that relate these entities, those stored last first."""
+        from ragmem.backends.lightrag import foreign_reads
+
+        for instance in self._spaces.opened([project]).values():
+            found = self._spaces.run(foreign_reads.chunks_relating, instance, pairs)
+            return {pair: chunks[:most] for pair, chunks in found.items()}
+        return {}
 
     def native_query(
         self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str

@@ -1,8 +1,8 @@
 """Searches, graph reads and counts through LightRAG's storage interfaces, one workspace at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Fields = dict[str, Any]
+_Key = TypeVar("_Key", str, tuple[str, str])
 
 EVERYTHING = -2.0
 """A threshold below every cosine; LightRAG's own would leave hits out without a word."""
@@ -191,3 +192,41 @@ def _relation(pair: tuple[str, str], fields: _Fields) -> Relation:
         description=_readable(fields.get("description")),
         weight=float(fields.get("weight", 1.0)),
     )
+
+
+async def nodes(instance: Instance) -> list[tuple[Entity, int]]:
+    """Return every entity with its degree, by name; LightRAG gives all of them at once."""
+    graph = instance.rag.chunk_entity_relation_graph
+    found = {str(fields["id"]): fields for fields in await graph.get_all_nodes()}
+    degrees = await graph.node_degrees_batch(list(found)) if found else {}
+    return [(_entity(name, found[name]), degrees.get(name, 0)) for name in sorted(found)]
+
+
+async def edges(instance: Instance) -> list[Relation]:
+    """Return every relation once, by source and target; some storages list it from both ends."""
+    found = await instance.rag.chunk_entity_relation_graph.get_all_edges()
+    relations = [_relation((str(fields["source"]), str(fields["target"])), fields) for fields in found]
+    each = {(one.source, one.target): one for one in relations}
+    return [each[pair] for pair in sorted(each)]
+
+
+async def chunks_naming(instance: Instance, entities: Sequence[str]) -> dict[str, list[str]]:
+    """Return entity -> the chunks that name it, those stored last first."""
+    return await _tracked(instance.rag.entity_chunks, {entity: entity for entity in entities})
+
+
+async def chunks_relating(
+    instance: Instance, pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], list[str]]:
+    """Return pair -> the chunks that relate these entities, those stored last first."""
+    return await _tracked(instance.rag.relation_chunks, {pair: names.relation_key(*pair) for pair in pairs})
+
+
+async def _tracked(storage: Any, keys: Mapping[_Key, str]) -> dict[_Key, list[str]]:
+    rows = await storage.get_by_ids(list(keys.values())) if keys else []
+    found = {
+        key: [chunk for chunk in reversed(row.get("chunk_ids", [])) if chunk]
+        for key, row in zip(keys, rows, strict=True)
+        if row
+    }
+    return {key: chunks for key, chunks in found.items() if chunks}

@@ -123,11 +123,23 @@ def _workspaces(connection: sqlite3.Connection, project: str | None) -> list[str
     return [workspace for (workspace,) in rows]
 
 
-def _entity(name: str, data: Mapping[str, Any]) -> Entity:
+def entity(name: str, data: Mapping[str, Any]) -> Entity:
+    """Return the entity of a node's attributes."""
     return Entity(
         name=name,
         type=str(data.get("entity_type", "UNKNOWN")),
         description=_readable(data.get("description", "")),
+    )
+
+
+def relation(source: str, target: str, weight: float, data: Mapping[str, Any]) -> Relation:
+    """Return the relation of an edge's attributes."""
+    return Relation(
+        source=source,
+        target=target,
+        keywords=str(data.get("keywords", "")),
+        description=_readable(str(data.get("description", ""))),
+        weight=weight,
     )
 
 
@@ -158,7 +170,7 @@ def entities(
         degrees[name] = degrees.get(name, 0) + degree
         described.setdefault(name, data)
     leading = sorted(degrees, key=lambda name: (-degrees[name], name))[:limit]
-    return [(_entity(name, orjson.loads(described[name])), degrees[name]) for name in leading]
+    return [(entity(name, orjson.loads(described[name])), degrees[name]) for name in leading]
 
 
 def neighbours(
@@ -177,15 +189,8 @@ def neighbours(
         others = [target if source == name else source for source, target, _, _ in rows]
         data_of = {key: data for key, data, _ in walk.nodes(connection, workspace, others)}
         for other, (source, target, weight, raw) in zip(others, rows, strict=True):
-            data = orjson.loads(raw)
-            relation = Relation(
-                source=source,
-                target=target,
-                keywords=str(data.get("keywords", "")),
-                description=_readable(str(data.get("description", ""))),
-                weight=weight,
-            )
-            found.append((relation, _entity(other, data_of.get(other, {}))))
+            edge = relation(source, target, weight, orjson.loads(raw))
+            found.append((edge, entity(other, data_of.get(other, {}))))
     found.sort(key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))
     return found[:limit]
 

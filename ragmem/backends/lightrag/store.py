@@ -17,6 +17,7 @@ from ragmem.backends.lightrag import (
     schema,
     second_model,
     sweeping,
+    whole,
 )
 from ragmem.backends.lightrag.asking import Questions, askable
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
@@ -245,6 +246,30 @@ class LightRAGStore:
             return {"nodes": [], "edges": [], "is_truncated": False}
         with self._database.read() as connection:
             return reads.subgraph(connection, label, depth=depth, limit=limit, project=project)
+
+    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+        """Yield every entity of a project with its degree, by name; some of them are read at a time."""
+        return whole.nodes(self._database, project) if self._readable() else iter(())
+
+    def edges(self, project: str) -> Iterator[Relation]:
+        """Yield every relation of a project, by source and target; some of them are read at a time."""
+        return whole.edges(self._database, project) if self._readable() else iter(())
+
+    def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
+        """Return entity -> the chunks that name it, those stored last first."""
+        if not self._readable():
+            return {}
+        with self._database.read() as connection:
+            return whole.chunks_naming(connection, project, names, most=most)
+
+    def chunks_relating(
+        self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
+    ) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Return pair of entities -> the chunks that relate them, those stored last first."""
+        if not self._readable():
+            return {}
+        with self._database.read() as connection:
+            return whole.chunks_relating(connection, project, pairs, most=most)
 
     def native_query(
         self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str

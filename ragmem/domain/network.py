@@ -1,0 +1,47 @@
+"""A project's graph by numbers: who is linked with whom and how heavily, without types and texts."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Entities in the order of their names; `links[n]` are (number, weight) of the neighbours of `names[n]`.
+
+    Undirected and without loops: every link stands on both sides.
+    """
+
+    names: tuple[str, ...]
+    links: tuple[tuple[tuple[int, float], ...], ...]
+
+    @classmethod
+    def of(cls, edges: Iterable[tuple[str, str, float]], names: Iterable[str] = ()) -> "Network":
+        """Return the network of (name, name, weight) and of names that may have no link.
+
+        Of two edges between the same entities the weights are added; the order of the edges does not matter.
+        """
+        weights: dict[tuple[str, str], list[float]] = {}
+        every = set(names)
+        for source, target, weight in edges:
+            every.update((source, target))
+            if source != target:
+                pair = (source, target) if source < target else (target, source)
+                weights.setdefault(pair, []).append(weight)
+        ordered = tuple(sorted(every))
+        number = {name: n for n, name in enumerate(ordered)}
+        links: list[list[tuple[int, float]]] = [[] for _ in ordered]
+        for (source, target), parts in sorted(weights.items()):
+            # fsum, since the sum of a few floats depends on their order.
+            weight = math.fsum(parts)
+            links[number[source]].append((number[target], weight))
+            links[number[target]].append((number[source], weight))
+        return cls(ordered, tuple(tuple(sorted(near)) for near in links))
+
+    def passing(self, node: int) -> float:
+        """Return what it costs to pass through an entity: 1 with two neighbours, 10 with a thousand.
+
+        The logarithm of the degree, as in the index of Adamic and Adar: that two things know `Python` tells
+        little about them.
+        """
+        return math.log2(max(2, len(self.links[node])))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.model import Kind, Match
+from ragmem.domain.record_types import RecordType
 from ragmem.ports import Mode
 
 
@@ -20,6 +21,8 @@ class Question:
     sources: tuple[str, ...] = ()
     spec: str = ""
     tags: tuple[str, ...] = ()
+    types: tuple[RecordType, ...] = ()
+    """Only records of these types, which are all compared with the question."""
     since: datetime | None = None
     limit: int = 8
     mode: Mode | None = None
@@ -33,7 +36,7 @@ class Question:
     @property
     def filtered(self) -> bool:
         """Tell whether some memories of these projects are left out."""
-        return bool(self.kinds or self.sources or self.spec or self.tags or self.since)
+        return bool(self.kinds or self.sources or self.spec or self.tags or self.types or self.since)
 
 
 @dataclass(frozen=True, slots=True)

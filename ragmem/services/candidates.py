@@ -82,12 +82,16 @@ class Gathering:
         """Whether any chunk was found by its vector."""
         return bool(self._ranks["vectors"])
 
-    def add(self, name: str, hits: Sequence[Hit]) -> None:
-        """Take the hits of a further list as candidates; its scores are kept under its name."""
+    def add(self, name: str, hits: Sequence[Hit], *, speaks: bool = True) -> None:
+        """Take the hits of a further list as candidates; its scores are kept under its name.
+
+        A list that does not speak for its hits only has them compared with the question.
+        """
         hits = self._allowed(hits)
         new = [hit.chunk_id for hit in hits if hit.chunk_id not in self._owners]
         self._take(name, hits)
-        self._scores[name] = {hit.chunk_id: hit.score for hit in reversed(hits)}
+        if speaks:
+            self._scores[name] = {hit.chunk_id: hit.score for hit in reversed(hits)}
         if new:
             more = self._search(new, depth=1)
             known = self._lexical

@@ -24,6 +24,7 @@ from ragmem.services.date_list import dated
 from ragmem.services.edit_list import edited
 from ragmem.services.graph_list import graph_list
 from ragmem.services.ranking import Weighed, by_itself, finish, weigh
+from ragmem.services.record_list import openings_of_records
 from ragmem.services.respite import Respite
 
 __all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "checked"]
@@ -177,6 +178,8 @@ def _add_further(
 ) -> None:
     """Add the candidates that neither words nor vectors lead to."""
     asked, projects = gathering.asked, question.projects
+    if question.types:
+        gathering.add("records", openings_of_records(catalog, question), speaks=False)
     if asked.paths and (edits := edited(catalog, asked.paths, projects=projects, limit=FURTHER)):
         gathering.add("edits", edits)
     if asked.times and (

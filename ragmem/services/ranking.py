@@ -11,6 +11,7 @@ from ragmem.domain.decay import age_days, bounded_score, final_score, published_
 from ragmem.domain.model import Match, State
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
+from ragmem.domain.records import type_of
 from ragmem.domain.scoring import code_share, lexical, relevance, semantic
 from ragmem.domain.spans import short, time_match
 from ragmem.domain.supersession import behind_successors
@@ -231,5 +232,6 @@ def wanted(outline: Outline, question: Question) -> bool:
         and (not question.sources or outline.source in question.sources)
         and (not question.spec or outline.spec == question.spec)
         and (not question.tags or bool(set(question.tags) & set(outline.tags)))
+        and (not question.types or type_of(outline.source, outline.tags) in question.types)
         and (question.since is None or outline.event_time >= question.since)
     )

@@ -1,0 +1,49 @@
+"""Which memories are typed records: by type, newest first, found by the index of sources and places."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ragmem.catalog.batches import marks
+from ragmem.catalog.database import Database
+from ragmem.catalog.rows import to_stamp
+from ragmem.domain.model import State
+from ragmem.domain.record_types import RecordType
+from ragmem.domain.records import RECORDS, uri_prefix
+
+
+def recorded(
+    database: Database,
+    types: Sequence[RecordType],
+    *,
+    projects: Sequence[str] | None = None,
+    spec: str = "",
+    since: datetime | None = None,
+    limit: int,
+) -> list[str]:
+    """Return the ids of the records of these types, latest event first, equal times by id; none trashed.
+
+    Reads the rows of these types alone, however many other memories there are, and no text.
+    """
+    found: list[tuple[int, str]] = []
+    with database.read() as connection:
+        for kind in dict.fromkeys(types):
+            prefix = uri_prefix(kind)
+            # A prefix ends with a colon, and the sign after the colon is the semicolon.
+            conditions = ["m.source = ?", "m.uri >= ?", "m.uri < ?", "m.state <> ?"]
+            values: list[str | int] = [RECORDS, prefix, f"{prefix[:-1]};", State.TRASHED.value]
+            if projects is not None:
+                # Not by the index of projects, which a database may think to be the shorter way.
+                conditions.append(f"(m.project || '') IN ({marks(projects)})")
+                values += projects
+            if spec:
+                conditions.append("m.spec = ?")
+                values.append(spec)
+            if since is not None:
+                conditions.append("m.event_at >= ?")
+                values.append(to_stamp(since))
+            found += connection.execute(
+                f"SELECT -m.event_at, m.id FROM memories m WHERE {' AND '.join(conditions)}"
+                " ORDER BY 1, 2 LIMIT ?",
+                (*values, limit),
+            ).fetchall()
+    return [identifier for _, identifier in sorted(found)[:limit]]

@@ -1,0 +1,27 @@
+"""Records of the types that a question asks for: all are compared, however much else is nearer to it."""
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.recorded import recorded
+from ragmem.domain.model import Hit
+from ragmem.services.asking import Question
+
+MOST = 2000
+"""Latest records that are compared; others are found where words or vectors lead to them."""
+
+
+def openings_of_records(catalog: Catalog, question: Question) -> list[Hit]:
+    """Return the first chunks of the records that a question is asked of, the newest first; scores of 0."""
+    ids = recorded(
+        catalog.database,
+        question.types,
+        projects=question.projects,
+        spec=question.spec,
+        since=question.since,
+        limit=MOST,
+    )
+    openings = catalog.memories.openings(ids)
+    return [
+        Hit(openings[memory_id], memory_id, rank, 0.0)
+        for rank, memory_id in enumerate(ids, start=1)
+        if memory_id in openings
+    ]

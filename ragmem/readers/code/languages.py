@@ -1,0 +1,45 @@
+"""Which language a file is written in, by its name."""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "python": (".py", ".pyi", ".pyw"),
+        "javascript": (".js", ".jsx", ".mjs", ".cjs"),
+        "typescript": (".ts", ".tsx", ".mts", ".cts"),
+        "go": (".go",),
+        "rust": (".rs",),
+        "java": (".java",),
+        "c": (".c", ".h"),
+        "cpp": (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".h++", ".ipp", ".tpp", ".inl"),
+        "ruby": (".rb", ".rake", ".gemspec"),
+        "csharp": (".cs",),
+    }
+)
+"""Languages and how the names of their files end. A `.h` is C, unless its text is C++."""
+
+MANIFESTS: Mapping[str, str] = MappingProxyType(
+    {
+        "go.mod": "go",
+        "package.json": "javascript",
+        "tsconfig.json": "typescript",
+        "jsconfig.json": "javascript",
+        "Cargo.toml": "rust",
+    }
+)
+"""Files that say how a repository's imports are meant, read for that alone."""
+
+_BY_ENDING = {ending: language for language, endings in LANGUAGES.items() for ending in endings}
+_BY_NAME = {"Rakefile": "ruby", "Gemfile": "ruby"}
+
+
+def language_of(path: str) -> str | None:
+    """Return the language of a file by its name, None for one that is no code.
+
+    Manifests count as code of their language, because imports cannot be resolved without them.
+    """
+    name = PurePosixPath(path).name
+    known = MANIFESTS.get(name) or _BY_NAME.get(name)
+    return known or _BY_ENDING.get(PurePosixPath(name).suffix.lower())

@@ -1,0 +1,47 @@
+"""One file of code, read by the parser of its language."""
+
+import importlib
+from pathlib import PurePosixPath
+
+from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
+from ragmem.errors import SourceError
+from ragmem.readers.code.languages import LANGUAGES, language_of
+from ragmem.readers.code.outline import outline
+from ragmem.readers.code.refusals import refusal
+from ragmem.readers.code.syntax import Syntax
+
+_SYNTAXES = {
+    "javascript": ("javascript", "JAVASCRIPT"),
+    "typescript": ("javascript", "TYPESCRIPT"),
+}
+
+
+def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFile:
+    """Return what a file defines and refers to; `path` is relative to the repository, with slashes.
+
+    Never raises for what the file holds: `problem` says what was not read, and a file that is too large,
+    minified or generated is its module alone. Raises SourceError for a file in no known language.
+    """
+    name = language or language_of(path)
+    if name not in _SYNTAXES:
+        raise SourceError(
+            f'"{path}" is in no language that can be read', hint=f"languages: {', '.join(LANGUAGES)}"
+        )
+    if problem := refusal(path, text):
+        return unread(path, text, name, problem)
+    return outline(path, text, language=name, syntax=_syntax(name, path))
+
+
+def unread(path: str, text: str, language: str, problem: str) -> ParsedFile:
+    """Return a file of which only the name is known, and why."""
+    module = path
+    own = Symbol(module, PurePosixPath(path).name, SymbolKind.MODULE, 1, text.count("\n") + 1)
+    return ParsedFile(path, language, module, "", (own,), problem=problem)
+
+
+def _syntax(language: str, path: str) -> Syntax:
+    module, name = _SYNTAXES[language]
+    if path.endswith(".tsx"):
+        name = "TSX"
+    found: Syntax = getattr(importlib.import_module(f"ragmem.readers.code.{module}"), name)
+    return found

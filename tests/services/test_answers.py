@@ -453,7 +453,7 @@ class TestCommand:
         assert 0 < best["terms"]["score"] <= 1
 
     def test_silence_is_told_with_its_reasons(self, filled):
-        question = "which rivers of the bank flow because of an error"
+        question = "which rivers of the bank flow because of the rain"
         with Ragmem.open() as memory:
             silent(memory)
         told = filled("query", "--explain", "--all", question)

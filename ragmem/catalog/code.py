@@ -123,6 +123,23 @@ class Code:
         """Return the symbols of these qualified names."""
         return self._symbols(project, "s.qualified", qualified, order="s.qualified, f.path, s.n")
 
+    def symbols_called(self, project: str, names: Iterable[str]) -> list[Located]:
+        """Return the symbols with these own names, wherever they are defined."""
+        return self._symbols(project, "s.name", names, order="s.qualified, f.path, s.n")
+
+    def paths_called(self, project: str, names: Iterable[str]) -> list[str]:
+        """Return the paths of the files with these names, which are without folders."""
+        number = self._number(project)
+        return [
+            path
+            for batch in batches(dict.fromkeys(names))
+            for (path,) in self._rows(
+                f"SELECT path FROM code_files WHERE root = ? AND name IN ({marks(batch)}) ORDER BY path",
+                number,
+                *batch,
+            )
+        ]
+
     def edges_from(self, project: str, qualified: Iterable[str]) -> list[Edge]:
         """Return where these symbols refer to others, by source and line."""
         return self._edges(project, "source", qualified)

@@ -1,0 +1,72 @@
+"""The memories that may name something: those whose texts have all the words of a name."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragmem.catalog.batches import batches, marks
+from ragmem.catalog.corpus import corpus_of, postings
+from ragmem.catalog.database import Database
+from ragmem.catalog.terms import term_of
+from ragmem.catalog.words import folded
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory with the text that is searched; `event_at` is in microseconds since 1970."""
+
+    id: str
+    project: str
+    source: str
+    title: str
+    kind: str
+    category: str
+    event_at: int
+    text: str
+
+
+_TOLD = (
+    "id, project, source, title, kind, category, event_at, CASE WHEN summary <> '' THEN summary ELSE text END"
+)
+
+
+def naming(
+    database: Database, names: Iterable[str], *, projects: Sequence[str] | None, most: int
+) -> list[Told]:
+    """Return memories of these projects (None: all) that have all words of a name in one chunk.
+
+    Whether they name it only their texts tell: words go in all their forms, and stand anywhere. Of more than
+    `most` memories those that were stored last are read. Raises StoreDamagedError where the index is damaged.
+    """
+    wanted = {terms for name in names if (terms := frozenset(map(term_of, folded(name))))}
+    with database.read() as connection:
+        corpus = corpus_of(database, connection)
+        distinct = list({term: None for terms in wanted for term in terms})
+        found = dict(zip(distinct, postings(connection, corpus, distinct), strict=True))
+        here = np.zeros(len(corpus.numbers), dtype=bool)
+        for terms in wanted:
+            rarest, *others = sorted((found[term][0] for term in terms), key=len)
+            for chunks in others:
+                rarest = np.intersect1d(rarest, chunks, assume_unique=True)
+            here[corpus.memory_of[rarest]] = True
+        numbers = np.sort(corpus.numbers[here & corpus.searched(projects)])[-most:].tolist()
+        return [
+            Told(*row)
+            for batch in batches(numbers)
+            for row in connection.execute(
+                f"SELECT {_TOLD} FROM memories WHERE n IN ({marks(batch)})", batch
+            ).fetchall()
+        ]
+
+
+def told(database: Database, ids: Iterable[str]) -> list[Told]:
+    """Return those of the memories that exist."""
+    with database.read() as connection:
+        return [
+            Told(*row)
+            for batch in batches(dict.fromkeys(ids))
+            for row in connection.execute(
+                f"SELECT {_TOLD} FROM memories WHERE id IN ({marks(batch)})", batch
+            ).fetchall()
+        ]

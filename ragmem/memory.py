@@ -19,10 +19,12 @@ from ragmem.domain.model import USER, Draft, Memory
 from ragmem.errors import BackendError
 from ragmem.opening import Opened, now
 from ragmem.ports import Models
+from ragmem.recording import Recording
 
 __all__ = ["Ragmem", "now"]
 
 if TYPE_CHECKING:
+    from ragmem.config.settings import SignalRule
     from ragmem.readers.scope import ProjectFinder
     from ragmem.services.assistance import Assistance
     from ragmem.services.calibration import Calibration
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ragmem.services.doctor_report import Patient, Report
     from ragmem.services.expansion import Expansions
     from ragmem.services.gc import Outcome, Plan
+    from ragmem.services.graph_views import GraphViews
     from ragmem.services.hand_in import Handed, HandIn
     from ragmem.services.ingest import Ingested
     from ragmem.services.progress import Progress
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
 
-class Ragmem(Opened):
+class Ragmem(Recording, Opened):
     """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`.
 
     May be used from several threads; each opens a connection of its own, which lives until `close`.
@@ -229,6 +232,7 @@ class Ragmem(Opened):
         drafts: Sequence[Draft],
         *,
         projects: "ProjectFinder | None" = None,
+        rule: "SignalRule" = "classic",
         progress: "Progress | None" = None,
     ) -> "list[Ingested]":
         """Store drafts; each is durable once accepted, and indexed when this returns."""
@@ -246,6 +250,7 @@ class Ragmem(Opened):
             now=now(),
             sizes=self.settings.chunking,
             progress=progress or Silent(),
+            rule=rule,
         )
         self.models.remember()
         return stored
@@ -414,6 +419,13 @@ class Ragmem(Opened):
         """Return the memory whose id starts with the prefix; raises NotFoundError."""
         self.require()
         return self.catalog.memories.resolve(prefix)
+
+    def graph(self, projects: Sequence[str] | None = None) -> "GraphViews":
+        """Return the views of the graphs of these projects (None: of all), which are asked one by one."""
+        from ragmem.services.graph_views import GraphViews
+
+        self.require()
+        return GraphViews(self.catalog, self.store, projects)
 
     def statistics(self) -> dict[str, Any]:
         """Return what `services.statistics` counts."""

@@ -78,7 +78,7 @@ def draft_of_text(
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
-    scope = _scope(cwd, wish, catalog=catalog, projects=projects)
+    scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
     first = next(line.strip("# \t") for line in text.splitlines() if line.strip())
     return Draft(
         source=SOURCE,
@@ -113,7 +113,7 @@ def drafts_of_paths(
             if reading.error is not None:
                 problems.append(str(reading.error))
                 continue
-            scope = _scope(file, wish, catalog=catalog, projects=projects)
+            scope = scope_of(file, wish, catalog=catalog, projects=projects)
             drafts += [
                 replace(
                     draft,
@@ -145,7 +145,11 @@ def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, So
     return [(file, inside) for file in files]
 
 
-def _scope(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+def scope_of(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+    """Return to whom something belongs: as the person says, else to the project of a path, else to the user.
+
+    Raises UsageError for a name that several projects have, or that none can have.
+    """
     if wish.project:
         return Scope(_project_named(catalog, wish.project), wish.spec)
     # A note in a folder that is no project is the person's: asked anywhere, it should be found.

@@ -44,16 +44,20 @@ def plain_path(path: str) -> str:
     return path.strip().replace("\\", "/").removeprefix("./")
 
 
+def edited_paths(metadata: Mapping[str, str]) -> dict[str, int]:
+    """Return the paths of the files that a memory tells of having edited, and how often each."""
+    counted = Counter(map(plain_path, _DIVIDED.split(str(metadata.get(FILES, "")))))
+    return {path: count for path, count in counted.items() if 0 < len(path) <= MAX_PATH}
+
+
 def record(connection: Connection, number: int, metadata: Mapping[str, str]) -> None:
     """Write the edits of which a memory tells, in place of those that it told of before."""
     connection.execute("DELETE FROM edited_files WHERE memory = ?", (number,))
-    counted = Counter(map(plain_path, _DIVIDED.split(str(metadata.get(FILES, "")))))
     connection.executemany(
         "INSERT INTO edited_files (name, path, memory, edits) VALUES (?, ?, ?, ?)",
         [
             (path.rstrip("/").rpartition("/")[2], path, number, count)
-            for path, count in counted.items()
-            if 0 < len(path) <= MAX_PATH
+            for path, count in edited_paths(metadata).items()
         ],
     )
 

@@ -1,0 +1,143 @@
+"""Which file or symbol of a project a mention means; none, rather than one of several."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from ragmem.domain.code_mentions import Mention, is_distinctive
+
+_ITSELF = ("self.", "this.", "cls.")
+SURE_PARTS = 3
+"""Parts of a dotted name that no other project has by chance."""
+
+SURE_FOLDERS = 2
+"""Folders of a relative path that no other project has by chance: each has a `src/index.ts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A symbol that a project defines."""
+
+    qualified: str
+    path: str
+    is_module: bool = False
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a project calls its code: symbols by their own names, files by theirs, and former paths.
+
+    `former` leads to the path of now; `roots` are the folders in which the project lies, as they are written.
+    """
+
+    symbols: Mapping[str, Sequence[Known]]
+    files: Mapping[str, Sequence[str]]
+    former: Mapping[str, str] = field(default_factory=dict)
+    roots: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The files (by path) and symbols (by qualified name) that mentions mean, and on which lines."""
+
+    files: Mapping[str, Sequence[int]]
+    symbols: Mapping[str, Sequence[int]]
+
+
+def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
+    """Return what the mentions in one text mean.
+
+    `own`: the text belongs to the project. One that belongs to the user may speak of another project, so
+    only what hardly another has counts: a path with two folders or under a root, a name that is not a word.
+    A name that several symbols have means the one in a file which the same text names; else none.
+    """
+    files: dict[str, dict[int, None]] = defaultdict(dict)
+    symbols: dict[str, dict[int, None]] = defaultdict(dict)
+    open_ones: list[tuple[Mention, list[Known]]] = []
+    near: set[str] = set()
+    for mention in mentions:
+        if mention.is_path:
+            if path := file_of(mention.text, names, own=own):
+                files[path][mention.line] = None
+            continue
+        candidates = _candidates(mention.text, names, own=own)
+        if len({one.qualified for one in candidates}) == 1:
+            _add(candidates[0], mention.line, files, symbols)
+            near.update(one.path for one in candidates)
+        else:
+            open_ones.append((mention, candidates))
+    near.update(files)
+    for mention, candidates in open_ones:
+        here = {one.qualified: one for one in candidates if one.path in near}
+        if len(here) == 1:
+            _add(next(iter(here.values())), mention.line, files, symbols)
+    return Meant(
+        {path: sorted(lines) for path, lines in files.items()},
+        {qualified: sorted(lines) for qualified, lines in symbols.items()},
+    )
+
+
+def _add(
+    known: Known, line: int, files: dict[str, dict[int, None]], symbols: dict[str, dict[int, None]]
+) -> None:
+    symbols[known.qualified][line] = None
+    if known.is_module:
+        files[known.path][line] = None
+
+
+def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
+    """Return the symbols that a name may mean; those of tests only where there are no others."""
+    for itself in _ITSELF:
+        name = name.removeprefix(itself)
+    parts = name.split(".")
+    known = names.symbols.get(parts[-1], ())
+    if len(parts) > 1:
+        ending = f".{name}"
+        found = [one for one in known if one.qualified == name or one.qualified.endswith(ending)]
+        if found and (own or len(parts) >= SURE_PARTS or any(map(is_distinctive, parts))):
+            return _preferred(found)
+        # Called on something that is not named: `config.parse_config()`.
+        return _preferred(known) if is_distinctive(parts[-1]) else []
+    return _preferred(known) if own or is_distinctive(name) else []
+
+
+def _preferred(known: Iterable[Known]) -> list[Known]:
+    """Return those that are no tests, else all; of these no modules, unless there is nothing else."""
+    found = list(known)
+    found = [one for one in found if not one.is_test] or found
+    return [one for one in found if not one.is_module] or found
+
+
+def file_of(path: str, names: Names, *, own: bool) -> str:
+    """Return the file that a path means, by its end, a former path or an absolute one; "" for none."""
+    name = path.rpartition("/")[2]
+    current = names.files.get(name, ())
+    former = [old for old in names.former if old.rpartition("/")[2] == name]
+    if path.startswith(("/", "~/")) or path[1:3] == ":/":
+        return _absolute(path, [*current, *former], names, own=own)
+    if not own and path.count("/") < SURE_FOLDERS:
+        return ""
+    if path in current:
+        return path
+    if path in names.former:
+        return names.former[path]
+    beginning, _, rest = path.partition("/")
+    if any(PurePosixPath(root).name == beginning for root in names.roots) and rest in current:
+        return rest
+    ending = f"/{path}"
+    ends = [one for one in current if one.endswith(ending)]
+    ends = ends or list({names.former[one] for one in former if one.endswith(ending)})
+    return ends[0] if len(ends) == 1 else ""
+
+
+def _absolute(path: str, files: Sequence[str], names: Names, *, own: bool) -> str:
+    for root in names.roots:
+        inside = path.removeprefix(f"{root.rstrip('/')}/")
+        if inside != path:
+            return names.former.get(inside, inside) if inside in files else ""
+    # A copy elsewhere, on another machine perhaps; a single name lies everywhere.
+    ends = [one for one in files if own and "/" in one and path.endswith(f"/{one}")]
+    found = max(ends, key=len, default="")
+    return names.former.get(found, found)

@@ -18,7 +18,7 @@ from ragmem.domain.code import SymbolKind
 from ragmem.domain.code_names import Meant, file_of
 from ragmem.domain.model import USER, Category, Kind, Memory
 from ragmem.domain.redaction import cover, find_secrets
-from ragmem.services.code_reading import NOTHING, Reader, Sought
+from ragmem.services.mention_reading import NOTHING, Reader, Sought
 
 MOST_READ = 2000
 """Memories whose texts are read for a name that is also a word; those stored last."""

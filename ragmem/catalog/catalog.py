@@ -5,6 +5,7 @@ from typing import Self
 
 from ragmem.catalog.code import Code
 from ragmem.catalog.database import Database
+from ragmem.catalog.entity_names import EntityNames
 from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
@@ -35,6 +36,7 @@ class Catalog:
         self.trash = Trash(self.database)
         self.log = Log(self.database)
         self.extractions = Extractions(self.database)
+        self.names = EntityNames(self.database)
         self.usage = Usage(self.database)
         self.models = ModelRecords(self.database)
         self.code = Code(self.database)

@@ -29,6 +29,7 @@ _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("usage", "day, backend, model, purpose"),
     ("usage_files", "name"),
     ("extractions", "text_hash, model"),
+    ("entity_apart", "project, name, rule"),
 )
 """The same, but an older home does not have them."""
 

@@ -233,6 +233,57 @@ CREATE TABLE IF NOT EXISTS code_renames (
 CREATE INDEX IF NOT EXISTS code_renames_by_new ON code_renames (root, new);
 """
 
+# Which names mean one thing. What people set apart is kept; the rest can be learnt again.
+_NAMES = """
+-- A name in a project, and the name of its node. late: memories up to this one are in the store under it.
+CREATE TABLE IF NOT EXISTS entity_names (
+  n INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  types TEXT NOT NULL,         -- all that it was seen with, sorted
+  form TEXT NOT NULL,          -- what its spellings share; empty: it has only one
+  head TEXT NOT NULL,          -- the spelling that stands for it
+  canonical TEXT NOT NULL,
+  rule TEXT NOT NULL,          -- why it is not its own node; empty: it is
+  made_at INTEGER NOT NULL,
+  late INTEGER,
+  UNIQUE (project, name)
+);
+CREATE INDEX IF NOT EXISTS entity_names_by_form ON entity_names (project, form);
+CREATE INDEX IF NOT EXISTS entity_names_by_node ON entity_names (project, canonical) WHERE canonical <> name;
+CREATE INDEX IF NOT EXISTS entity_names_late ON entity_names (n) WHERE late IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS entity_mentions (
+  name INTEGER NOT NULL REFERENCES entity_names (n) ON DELETE CASCADE,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  PRIMARY KEY (name, memory)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entity_mentions_by_memory ON entity_mentions (memory);
+
+-- Which memories state that two names are one.
+CREATE TABLE IF NOT EXISTS entity_aliases (
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  project TEXT NOT NULL,
+  short TEXT NOT NULL,
+  long TEXT NOT NULL,
+  short_form TEXT NOT NULL,
+  long_form TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  PRIMARY KEY (memory, short, long)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entity_aliases_by_short ON entity_aliases (project, short_form);
+CREATE INDEX IF NOT EXISTS entity_aliases_by_long ON entity_aliases (project, long_form);
+
+-- Names that are not another's by this rule, because somebody said so.
+CREATE TABLE IF NOT EXISTS entity_apart (
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  made_at INTEGER NOT NULL,
+  PRIMARY KEY (project, name, rule)
+) WITHOUT ROWID;
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
 """Tables that a home without an application id must have to be known as one."""
 
@@ -272,6 +323,7 @@ CATALOG = Schema(
         Migration(4, "lexicon", statements_of(_LEXICON), build),
         Migration(5, "edits", statements_of(_EDITS), edits.build),
         Migration(6, "code", statements_of(_CODE), reads_without=True),
+        Migration(7, "names", statements_of(_NAMES), reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

@@ -1,58 +1,45 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import PAGE, Contents
-from ragmem.catalog.extractions import RULES, By
-from ragmem.domain.extraction import extract
-from ragmem.domain.extraction_answer import Answer
-from ragmem.domain.extraction_prompt import text_key
-from ragmem.domain.extraction_union import unite
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State
+from ragmem.domain.resolution import names_in, resolved
 from ragmem.ports import Store
+from ragmem.services.extracted import Item, by_rule, extracted
+from ragmem.services.names import learn
 
 BATCH = 48
 """Memories in one transaction: few enough that other writers wait for under a second."""
 
 
-Item = tuple[Memory, Sequence[Chunk]]
-
-# A record is made again within the transaction that puts it, where a language model has a say.
-_by_rule = lru_cache(maxsize=2048)(extract)
-
-
 def record_of(memory: Memory, chunks: Sequence[Chunk]) -> Record:
-    """Return what a store keeps of a memory whose entities and relations are found by rule alone."""
-    return Record(memory, tuple(chunks), tuple(_by_rule(chunk) for chunk in chunks))
+    """Return what a store keeps of a memory that is by itself: by rule alone, under the names it uses."""
+    return Record(memory, tuple(chunks), tuple(by_rule(chunk) for chunk in chunks))
 
 
 def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
     """Return what a store keeps of memories: what the catalog says of them, and nothing else, decides.
 
-    The language model's entities and relations are taken where the catalog chose them and has an answer that
-    can be used and is not empty; rules find them otherwise.
+    Each thing has the name that the catalog gives its node.
     """
-    choice = catalog.extractions.choice()
-    if choice.by == "rules":
-        return [record_of(memory, chunks) for memory, chunks in items]
-    keys = {chunk.id: text_key(chunk) for _, chunks in items for chunk in chunks}
-    answers = catalog.extractions.answers(choice.model, set(keys.values()))
+    found = extracted(catalog, items)
+    mentioned: dict[str, set[str]] = {}
+    for (memory, _), extractions in zip(items, found, strict=True):
+        names = mentioned.setdefault(memory.scope.project, set())
+        names.update(name for extraction in extractions for name in names_in(extraction))
+    canonical = {project: catalog.names.canonical(project, names) for project, names in mentioned.items()}
     return [
-        Record(memory, tuple(chunks), tuple(_extraction(chunk, choice.by, answers, keys) for chunk in chunks))
-        for memory, chunks in items
+        Record(memory, tuple(chunks), _named(extractions, canonical[memory.scope.project]))
+        for (memory, chunks), extractions in zip(items, found, strict=True)
     ]
 
 
-def _extraction(chunk: Chunk, by: By, answers: Mapping[str, Answer], keys: Mapping[str, str]) -> Extraction:
-    answer = answers.get(keys[chunk.id])
-    if answer is None or not answer.entities:
-        return _by_rule(chunk)
-    found = Extraction(chunk.id, answer.entities, answer.relations)
-    return found if by == "llm" else unite(_by_rule(chunk), found)
+def _named(extractions: Sequence[Extraction], canonical: dict[str, str]) -> tuple[Extraction, ...]:
+    return tuple(resolved(extraction, canonical) for extraction in extractions)
 
 
 def index(
@@ -66,7 +53,7 @@ def index(
 
     What another process changed since the records were made is seen to: a memory that has left the catalog,
     faded or changed is not put, for whoever changed it did so, or will; and one of which a language model
-    told more by now goes on waiting.
+    told more by now, or a name of which has another node, goes on waiting.
     """
     # Of one that was handed in twice the last counts, as in the catalog.
     wanted = list({record.memory.id: record for record in records}.values())
@@ -100,16 +87,15 @@ def _current(catalog: Catalog, records: Sequence[Record]) -> set[str]:
     now = {item[0].id: item for page in batches(ids, PAGE) for item in contents.of(page)}
     outdated = {record.memory.id for record in records if not _has_text_of(record, now.get(record.memory.id))}
     current = set(ids) - outdated
-    if catalog.extractions.choice() != RULES:
-        made = {one.memory.id: one for one in records_of(catalog, [now[each] for each in current])}
-        told_more = {
-            record.memory.id
-            for record in records
-            if record.memory.id in current and record.extractions != made[record.memory.id].extractions
-        }
-        current -= told_more
-        # What another process has put meanwhile says more than this.
-        outdated |= {each for each in told_more if now[each][0].state is State.INDEXED}
+    made = {one.memory.id: one for one in records_of(catalog, [now[each] for each in current])}
+    told_more = {
+        record.memory.id
+        for record in records
+        if record.memory.id in current and record.extractions != made[record.memory.id].extractions
+    }
+    current -= told_more
+    # What another process has put meanwhile says more than this.
+    outdated |= {each for each in told_more if now[each][0].state is State.INDEXED}
     if outdated:
         raise _OutdatedError(outdated)
     return current
@@ -132,6 +118,7 @@ def put_again(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:
     """Index those of some memories that wait, as the catalog has them now."""
     waiting = [item for item in Contents(catalog.database).of(ids) if item[0].state is State.PENDING]
     if waiting:
+        learn(catalog, waiting)
         index(catalog, store, records_of(catalog, waiting))
 
 
@@ -144,15 +131,25 @@ def index_pending(
 ) -> int:
     """Index every memory that was accepted but not finished, or so many; return how many.
 
-    A killed run left them so, or a model that could not be had.
+    A killed run left them so, or a model that could not be had; or a name that they mention has another node
+    by now, perhaps because of one of them.
     """
     total = 0
-    for batch in batches(islice(catalog.memories.each(states=[State.PENDING]), most), BATCH):
-        put_again(catalog, store, [memory.id for memory in batch])
-        total += len(batch)
-        if advance is not None:
-            advance(len(batch))
+    before: set[str] | None = None
+    while before is None or catalog.names.let_wait(BATCH) or _still_waiting(catalog) != before:
+        before = _still_waiting(catalog)
+        for batch in batches(islice(catalog.memories.each(states=[State.PENDING]), most), BATCH):
+            put_again(catalog, store, [memory.id for memory in batch])
+            total += len(batch)
+            if advance is not None:
+                advance(len(batch))
+        if most is not None:
+            break
     return total
+
+
+def _still_waiting(catalog: Catalog) -> set[str]:
+    return catalog.memories.ids(states=[State.PENDING])
 
 
 def forget(
@@ -167,6 +164,7 @@ def forget(
     def done() -> None:
         if finish is not None:
             finish()
+        catalog.names.forget(wanted)
         catalog.memories.remove(wanted)
 
     store.delete(wanted, finish=done)

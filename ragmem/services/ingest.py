@@ -14,6 +14,7 @@ from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.index import BATCH, index, index_pending, records_of
 from ragmem.services.judge import Judged, judge
+from ragmem.services.names import told_of
 from ragmem.services.progress import Progress
 
 FINISHED_ALONG = 2 * BATCH
@@ -96,13 +97,13 @@ def _accept(
     buffered = {item.memory.id for item in fresh if item.memory.state is State.BUFFERED}
     known = catalog.memories.known(buffered)
     faded = [key for key, before in known.items() if before.state is not State.BUFFERED]
-    records = records_of(
-        catalog, [(item.memory, item.chunks) for item in fresh if item.memory.state is State.PENDING]
-    )
+    items = [(item.memory, item.chunks) for item in fresh]
+    told = told_of(catalog, items)
 
     def accept() -> None:
         with catalog.database.write():
-            catalog.memories.accept([(item.memory, item.chunks) for item in fresh])
+            catalog.memories.accept(items)
+            catalog.names.learn(told)
             catalog.log.write("ingest", {"memories": len(fresh)}, now=now)
 
     try:
@@ -110,8 +111,9 @@ def _accept(
             _take_out(open_store, faded, finish=accept)
         else:
             accept()
-        if records and not down:
-            index(catalog, open_store(), records)
+        waiting = [item for item in items if item[0].state is State.PENDING]
+        if waiting and not down:
+            index(catalog, open_store(), records_of(catalog, waiting))
     except BackendError as error:
         # The text is durable and full text finds it; the next seed or gc makes up for the rest.
         return down or error.told

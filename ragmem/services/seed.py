@@ -18,6 +18,7 @@ from ragmem.readers.source import find_files, read_file
 from ragmem.services.index import index_pending
 from ragmem.services.ingest import Change, compare
 from ragmem.services.judge import RULES_VERSION, Judged, judge
+from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
 from ragmem.services.scope import finder, remember_projects
 from ragmem.services.seed_report import Decision, Problem, SeedReport, Tally
@@ -49,6 +50,8 @@ def seed(
     report = SeedReport(dry_run=dry_run)
     projects = finder(catalog, home=home)
     exists = catalog.exists()
+    if not dry_run:
+        learn_all(catalog)
     if exists and not dry_run:
         report.resumed, report.note = _resume(catalog, open_store, rebuild=rebuild, progress=progress)
     elif exists:
@@ -81,6 +84,8 @@ def seed(
             )
         writer.flush()
     report.note = writer.down
+    if not dry_run and not report.note:
+        report.note = _put_under_other_names(catalog, open_store)
     if report.note:
         report.pending = len(catalog.memories.ids(states=[State.PENDING]))
     if not dry_run:
@@ -135,6 +140,17 @@ def _resume(
         except BackendError as error:
             return max(0, left - len(catalog.memories.ids(states=[State.PENDING]))), error.told
     return left, ""
+
+
+def _put_under_other_names(catalog: Catalog, open_store: Callable[[], Store]) -> str:
+    """Put again what mentions names that have another node since; return why it has to wait, or nothing."""
+    catalog.names.let_wait()
+    try:
+        if catalog.memories.ids(states=[State.PENDING]):
+            index_pending(catalog, open_store())
+    except BackendError as error:
+        return error.told
+    return ""
 
 
 def _seed_source(

@@ -14,6 +14,7 @@ from ragmem.ports import Store
 from ragmem.services.index import forget, index, records_of
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
+from ragmem.services.names import told_of
 from ragmem.services.progress import Progress
 
 BATCH_CHARACTERS = 80_000
@@ -103,7 +104,10 @@ class Writer:
             return
         # The acknowledgement: durable and found by full text from here on.
         items = [(item.memory, item.chunks) for item in batch.judged]
-        self.catalog.memories.accept(items)
+        told = told_of(self.catalog, items)
+        with self.catalog.database.write():
+            self.catalog.memories.accept(items)
+            self.catalog.names.learn(told)
         if self.down:
             self._settle(batch, [])
             return

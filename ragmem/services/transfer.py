@@ -19,7 +19,8 @@ from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.ports import Embedder, LanguageModel, Models, Role, Store
 from ragmem.services import export_lines as form
 from ragmem.services.exporting import export
-from ragmem.services.index import BATCH, index, records_of
+from ragmem.services.index import BATCH, index, index_pending, records_of
+from ragmem.services.names import learn
 from ragmem.services.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def transfer(
         _refuse_others(source, target, merge=merge)
         _copy(source, target, done, progress)
         _copy_extractions(source, target, merge=merge)
+        target.catalog.names.write_apart(source.catalog.names.apart())
         if target.catalog.models.read(ACTIVE) is None:
             # What opens the model of these vectors; nothing else there may know it.
             target.catalog.models.write(ACTIVE, source.catalog.models.read(ACTIVE))
@@ -242,7 +244,10 @@ def _index(
     contents = Contents(target.catalog.database)
     progress.begin("index", len(ids))
     for batch in batches(sorted(ids), BATCH):
-        records = records_of(target.catalog, list(contents.of(batch)))
+        items = list(contents.of(batch))
+        if not same:
+            learn(target.catalog, items)
+        records = records_of(target.catalog, items)
         models.vectors = dict(origin.vectors(records)) if origin is not None else {}
         if same:
             store.put(records)
@@ -250,6 +255,8 @@ def _index(
             index(target.catalog, store, records)
         done.indexed += len(records)
         progress.advance(len(batch))
+    # A later batch may have told that a name of an earlier one has another node.
+    index_pending(target.catalog, store)
     models.vectors = {}
 
 

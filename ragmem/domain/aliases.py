@@ -1,0 +1,130 @@
+"""Where a text says that two names are one: "Model Context Protocol (MCP)", "X, also known as Y"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ACRONYM = "acronym"
+ALIAS = "alias"
+
+MAX_STATEMENTS = 20
+"""Statements of one text; a glossary has its own chunks."""
+
+_WORD = r"[A-Za-z][\w.+#-]{0,30}"
+_NAME = rf"[`*_\"]*({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
+_CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
+_PARENTHESIS = re.compile(rf"{_NAME}[ ]\([`*_\"]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[`*_\"]*\)")
+_SAYING = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
+_KNOWN_AS = re.compile(
+    rf"[`*\"]*{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_SAYING}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
+)
+_SAYS = re.compile(_SAYING)
+_SMALL = frozenset("a an and at by for from in of on or the to with via".split())
+_ACRONYM = re.compile(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][A-Za-z0-9]*$|[A-Za-z]\d{1,2}[A-Za-z]$")
+_PLURAL = re.compile(r"([A-Z0-9]{2,})s$")
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
+_SHORTEST_PREFIX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A statement that `short` and `long` are one thing, with the rule that believes it."""
+
+    short: str
+    long: str
+    rule: str
+
+
+def aliases(text: str) -> list[Alias]:
+    """Return what a text states, each once, in order; only what abbreviates the other name, or says so."""
+    if "(" not in text and "known" not in text and "called" not in text and "aka" not in text.lower():
+        return []
+    found = dict.fromkeys(_parentheses(text))
+    found |= dict.fromkeys(_known_as(text))
+    return list(found)[:MAX_STATEMENTS]
+
+
+def _parentheses(text: str) -> Iterator[Alias]:
+    for match in _PARENTHESIS.finditer(text):
+        outside, inside = match[1], match[2].strip()
+        if acronym := _acronym(inside):
+            if long := _expansion(acronym, outside.split(), from_end=True):
+                yield Alias(acronym, long, ACRONYM)
+        elif (acronym := _acronym(outside.split()[-1])) and (
+            long := _expansion(acronym, inside.split(), from_end=False)
+        ):
+            yield Alias(acronym, long, ACRONYM)
+        elif long := _shortened(inside, outside):
+            yield Alias(inside, long, ALIAS)
+
+
+def _known_as(text: str) -> Iterator[Alias]:
+    for match in _KNOWN_AS.finditer(text):
+        one, other = (part.strip('`*"').rstrip(".") for part in _SAYS.split(match[0], maxsplit=1))
+        if one.casefold() != other.casefold():
+            yield Alias(other, one, ALIAS)
+
+
+def _acronym(word: str) -> str:
+    """Return an acronym in the singular, "" for what is none."""
+    plural = _PLURAL.match(word)
+    bare = plural[1] if plural else word
+    return bare if _ACRONYM.match(bare) and len(bare) <= 8 else ""
+
+
+def _expansion(acronym: str, words: list[str], *, from_end: bool) -> str:
+    """Return the words whose initials are the acronym, at the end or as the whole, or ""."""
+    if _is_numeronym(acronym, words[-1]) and (from_end or len(words) == 1):
+        return words[-1]
+    letters = acronym.lower()
+    for count in range(1, len(words) + 1) if from_end else (len(words),):
+        taken = words[-count:]
+        if taken[0].lower() in _SMALL:
+            continue
+        humps = [hump for word in taken for hump in _parts(word)]
+        if _fits(letters, humps) and len(humps) > 1:
+            return " ".join(taken)
+    return ""
+
+
+def _is_numeronym(short: str, long: str) -> bool:
+    """Tell whether one is the other as k8s is Kubernetes."""
+    return (
+        len(short) > 2
+        and short[1:-1].isdigit()
+        and len(long) == int(short[1:-1]) + 2
+        and (short[0].lower(), short[-1].lower()) == (long[0].lower(), long[-1].lower())
+    )
+
+
+def _parts(word: str) -> list[str]:
+    """Return what a word gives letters to an acronym with: it, its hyphenated parts, or its humps."""
+    pieces = [piece for piece in re.split(r"[-_.]", word) if piece]
+    return [hump for piece in pieces for hump in (_HUMPS.findall(piece) if not piece.isupper() else [piece])]
+
+
+def _fits(letters: str, words: list[str]) -> bool:
+    """Tell whether the letters are the initials of the words in order; small words may give none."""
+    if not words:
+        return not letters
+    initial, rest = words[0][0].lower(), words[1:]
+    if letters and letters[0] == initial and _fits(letters[1:], rest):
+        return True
+    return words[0].lower() in _SMALL and _fits(letters, rest)
+
+
+def _shortened(inside: str, outside: str) -> str:
+    """Return the name outside where the one in parentheses shortens it: Postgres, VS Code; else ""."""
+    short, words = inside.split(), outside.split()
+    last = words[-1]
+    if len(short) == 1:
+        # PostgreSQL (Postgres): the beginning of one word, written as a name.
+        begins = last.lower().startswith(inside.lower()) and len(inside) >= _SHORTEST_PREFIX
+        return last if begins and inside[0].isupper() and last[0].isupper() and inside != last else ""
+    # Visual Studio Code (VS Code): some words by their initials, the others as they are.
+    for count in range(len(short) + 1, len(words) + 1):
+        taken = words[-count:]
+        same_end = short[-1].lower() == taken[-1].lower() and len(short) == 2
+        if same_end and short[0].isupper() and _fits(short[0].lower(), taken[:-1]):
+            return " ".join(taken)
+    return ""

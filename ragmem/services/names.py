@@ -1,0 +1,47 @@
+"""Learn the names that memories mention, so that spellings and aliases of one thing get one node."""
+
+from collections.abc import Sequence
+
+from ragmem.catalog.batches import batches
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.contents import PAGE, Contents
+from ragmem.catalog.entity_names import Told
+from ragmem.catalog.rows import to_stamp
+from ragmem.domain.aliases import aliases
+from ragmem.domain.model import State
+from ragmem.domain.resolution import WEAK, names_in
+from ragmem.services.extracted import Item, extracted
+
+
+def told_of(catalog: Catalog, items: Sequence[Item]) -> list[Told]:
+    """Return what memories say of names; one that is not for the store says nothing."""
+    found = []
+    for (memory, chunks), extractions in zip(items, extracted(catalog, items), strict=True):
+        names: dict[str, str] = {}
+        stated = {}
+        if memory.state is not State.BUFFERED:
+            for extraction in extractions:
+                for name, kind in names_in(extraction).items():
+                    if names.get(name, WEAK) == WEAK:
+                        names[name] = kind
+            stated = {(one.short, one.long): one for chunk in chunks for one in aliases(chunk.text)}
+        found.append(
+            Told(memory.id, memory.scope.project, to_stamp(memory.updated_at), names, tuple(stated.values()))
+        )
+    return found
+
+
+def learn(catalog: Catalog, items: Sequence[Item]) -> None:
+    """Learn the names of accepted memories; what was learnt of them before is replaced."""
+    if items:
+        catalog.names.learn(told_of(catalog, items))
+
+
+def learn_all(catalog: Catalog) -> None:
+    """Learn the names of what earlier releases stored; it can be interrupted, and costs nothing once done."""
+    if catalog.names.is_learnt():
+        return
+    contents = Contents(catalog.database)
+    for page in batches(sorted(catalog.memories.ids(states=[State.INDEXED])), PAGE):
+        learn(catalog, list(contents.of(page)))
+    catalog.names.set_learnt()

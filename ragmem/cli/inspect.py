@@ -9,7 +9,6 @@ from ragmem.cli.common import (
     LimitOption,
     SourcesFileOption,
     bold,
-    dim,
     moment,
     open_memory,
     printable,
@@ -19,18 +18,23 @@ from ragmem.cli.common import (
     size,
     table,
 )
+from ragmem.cli.inspect_graph import communities, entity, graph, path, timeline
+from ragmem.cli.inspect_records import records
 from ragmem.config.secrets import shown
-from ragmem.errors import EXIT_OK, NotFoundError
+from ragmem.errors import EXIT_OK
 
 EPILOG = """\b
 Examples:
   ragmem inspect
   ragmem inspect entity PostgreSQL
+  ragmem inspect path PostgreSQL driver
+  ragmem inspect graph --export graphml --out graph.graphml
   ragmem inspect config --json
 
 \b
 Exit codes:
   0  shown
+  1  no path connects the two, or nothing was said since then
   2  no such id or entity
 """
 
@@ -155,87 +159,8 @@ def memory(
     return EXIT_OK
 
 
-@app.command()
-def entity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="An entity's name, or the start of it.")],
-    limit: LimitOption = None,
-    as_json: JsonOption = False,
-) -> int:
-    """Show an entity: its type, what is said of it, and its neighbours."""
-    with open_memory() as memory:
-        memory.require()
-        exact = [
-            item for item in memory.store.entities(name, limit=20) if item[0].name.lower() == name.lower()
-        ]
-        near = memory.store.entities(name, limit=8)
-        if not exact and len(near) == 1:
-            exact = near
-        if not exact:
-            names = ", ".join(item.name for item, _ in near)
-            raise NotFoundError(
-                f'there is no entity "{name}"',
-                hint=f"near it: {names}" if names else "`ragmem inspect graph` lists the top ones",
-            )
-        found, degree = exact[0]
-        around = memory.store.neighbours(found.name, limit=limit or 20)
-    if as_json:
-        say_json(
-            {
-                "schema": 1,
-                "entity": {
-                    "name": found.name,
-                    "type": found.type,
-                    "degree": degree,
-                    "descriptions": _sentences(found.description),
-                },
-                "neighbours": [
-                    {
-                        "name": other.name,
-                        "type": other.type,
-                        "keywords": relation.keywords,
-                        "weight": relation.weight,
-                        "descriptions": _sentences(relation.description),
-                    }
-                    for relation, other in around
-                ],
-            }
-        )
-        return EXIT_OK
-    say(f"{bold(found.name)}  {dim(f'{found.type}, {degree} relations')}")
-    for sentence in _sentences(found.description)[:5]:
-        say(f"  {printable(sentence)}")
-    say()
-    table(
-        ("neighbour", "type", "weight", "how", "said"),
-        [
-            (o.name, o.type, r.weight, r.keywords, _sentences(r.description)[0][:90] if r.description else "")
-            for r, o in around
-        ],
-    )
-    return EXIT_OK
-
-
-@app.command()
-def graph(limit: LimitOption = None, as_json: JsonOption = False) -> int:
-    """Show the most connected entities."""
-    with open_memory() as memory:
-        memory.require()
-        top = memory.store.entities("", limit=limit or 20)
-    if as_json:
-        say_json(
-            {
-                "schema": 1,
-                "entities": [
-                    {"name": item.name, "type": item.type, "degree": degree} for item, degree in top
-                ],
-            }
-        )
-        return EXIT_OK
-    table(
-        ("entity", "type", "relations", "said"),
-        [(i.name, i.type, d, _sentences(i.description)[0][:80] if i.description else "") for i, d in top],
-    )
-    return EXIT_OK
+for view in (entity, path, communities, timeline, graph, records):
+    app.command()(view)
 
 
 @app.command()
@@ -299,11 +224,6 @@ def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
         ],
     )
     return EXIT_OK
-
-
-def _sentences(description: str) -> list[str]:
-    """Return the sentences that LightRAG joined into one description."""
-    return [part.strip() for part in description.split("<SEP>") if part.strip()]
 
 
 def _shown(value: Any) -> str:

@@ -41,7 +41,7 @@ def communities(network: Network) -> list[Community]:
     members: dict[int, list[int]] = {}
     for node, number in enumerate(group):
         members.setdefault(number, []).append(node)
-    found = [_described(links, group, nodes) for nodes in members.values()]
+    found = [_described(network, links, group, nodes) for nodes in members.values()]
     return sorted(found, key=lambda one: (-len(one.members), one.members))
 
 
@@ -53,14 +53,15 @@ def _damped(network: Network) -> _Links:
     ]
 
 
-def _described(links: _Links, group: list[int], nodes: list[int]) -> Community:
+def _described(network: Network, links: _Links, group: list[int], nodes: list[int]) -> Community:
     inner = {
         node: math.fsum(weight for other, weight in links[node].items() if group[other] == group[node])
         for node in nodes
     }
     inside = math.fsum(inner.values())
     total = math.fsum(weight for node in nodes for weight in links[node].values())
-    central = sorted(nodes, key=lambda node: (-round(inner[node], 9), node))
+    # Within its own community a hub is what many know, so its own links are not damped by itself.
+    central = sorted(nodes, key=lambda node: (-round(inner[node] * network.passing(node), 9), node))
     return Community(tuple(central), min(1.0, inside / total) if total else 1.0)
 
 

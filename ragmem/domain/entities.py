@@ -1,23 +1,15 @@
 """Where a statement names entities: by code, by words whose form proves it, and by proper names."""
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from ragmem.domain.blocks import Form
-from ragmem.domain.forms import (
-    KNOWN_WEIGHT,
-    MAX_NAME_CHARS,
-    MIN_NAME_CHARS,
-    NAME_WEIGHT,
-    WEAK_WEIGHT,
-    classify_code,
-    classify_token,
-)
-from ragmem.domain.names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
-
-MAX_NAME_WORDS = 4
-"""A longer run of capitalised words is a title, not a name."""
+from ragmem.domain.forms import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_code, classify_token
+from ragmem.domain.names import AMBIGUOUS_NAMES, KNOWN_NAMES
+from ragmem.domain.proper_names import Word, is_inside, names_of
+from ragmem.domain.type_cues import type_of
+from ragmem.domain.word_shapes import POSSESSIVE, Shape, shape_of
 
 FENCE_FACTOR = 0.7
 """A line of code repeats its names more than prose does."""
@@ -28,17 +20,24 @@ _TOKEN = re.compile(
     r"|\[([^\]\n]{1,80})\]\(([^)\s]{1,300})\)"
     r"|[^\s`]+"
 )
-_AROUND = "\"'*_,;:!?[]{}<>|=\u2014\u2013\u2022\u2192\u201c\u201d\u2018\u2019\u2705\u274c"
-_ENDS_SENTENCE = (".", "!", "?", ":", ";", "|")
-_ENDS_NAME = (*_ENDS_SENTENCE, ",", ")", "]")
-_POSSESSIVE = re.compile(r"['\u2019]s?$")
-_PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
-_TAG = re.compile(r"</?[a-zA-Z][\w-]*/?>?$")
-_TITLE_SHARE = 0.7
-_HYPHENATED = re.compile(r"-[a-z]")
-_NEVER_IN_NAMES = frozenset({"config", "event", "version", "error", "model"})
-_SINGLE_CAPITALS = 5
-"""A longer word in capitals is shouted, not named; shorter ones are acronyms."""
+_KEYED = re.compile(r"(?i)(?<![\w-])(PR|MR|issue|pull request|ticket|PEP|RFC|ISO|ADR|port)s? ?$")
+_KEYED_KINDS = {
+    "pr": "event",
+    "mr": "event",
+    "issue": "event",
+    "pull request": "event",
+    "ticket": "event",
+    "adr": "concept",
+    "port": "host",
+}
+_KEY_REACH = 16
+_PORT = re.compile(r"\d{2,5}$")
+_RELEASE = re.compile(r"\d+(?:\.\d+)+$")
+_RELEASED = frozenset({"language", "tool", "library", "host"})
+_LANGUAGE_GO = re.compile(
+    r"Go(?=\s+(?:\d|SDK|client|daemon|service|code|binary|server|program|module|package|project|version|tests?"
+    r"|struct|interface|function|CLI|routine|API|implementation)|[,)]|\s+and\s+[A-Z]|\s*$|/)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +51,6 @@ class Mention:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """What a piece of text between blanks tells on its own; `text` is "" where it names nothing."""
-
-    text: str = ""
-    offset: int = 0
-    alone: tuple[str, str, float] | None = None
-    capital: bool = False
-    common: bool = False
-    opens: bool = False
-    ends_name: bool = False
-    ends_sentence: bool = False
-    parts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A capitalised word that may be a part of a proper name, and what it names on its own, if anything."""
-
-    start: int
-    text: str
-    alone: tuple[str, str, float] | None
-    inside: bool
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
-
-
 def canonical_key(name: str) -> str:
     """Return what two spellings of one entity share: identifiers keep their case, plain names do not."""
     return name if any(mark in name for mark in "_/.$:-") else name.casefold()
@@ -88,178 +58,150 @@ def canonical_key(name: str) -> str:
 
 def find_mentions(text: str, form: Form) -> list[Mention]:
     """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters."""
-    mentions: list[Mention] = []
-    run: list[_Word] = []
-    opening = True
-    for token in _TOKEN.finditer(text):
-        plain, code, label, target = token.groups()
-        if plain is not None:
-            _close(text, run, mentions, form)
-            words = plain.split()
-            if not KNOWN_NAMES.keys().isdisjoint(words):
-                mentions.extend(_plain_mentions(token.start(), plain))
-            opening = False
-            continue
-        if code is not None or label is not None:
-            _close(text, run, mentions, form)
-            found = classify_code(code) if code is not None else _linked(label, target)
-            if found is not None:
-                mentions.append(Mention(token.start(), token.end(), *found))
-            opening = False
-            continue
-        shape = _shape(token.group())
-        if shape.text:
-            _read(text, token.start(), shape, run=run, mentions=mentions, form=form, opening=opening)
-        if run and (shape.ends_name or not shape.text):
-            _close(text, run, mentions, form)
-        opening = shape.ends_sentence or (opening and not shape.text)
-    _close(text, run, mentions, form)
+    mentions = _Reading(text, form).read()
     if form is Form.FENCE:
-        return [Mention(m.start, m.end, m.name, m.type, m.weight * FENCE_FACTOR) for m in mentions]
-    return mentions
+        return [replace(one, weight=one.weight * FENCE_FACTOR) for one in mentions]
+    return [
+        replace(one, type=kind) if (kind := type_of(text, one.start, one.end, one.type)) != one.type else one
+        for one in mentions
+    ]
 
 
-def _plain_mentions(start: int, plain: str) -> list[Mention]:
-    """Return the known names in a run of words in small letters."""
-    mentions = []
-    for found in re.finditer(r"\S+", plain):
-        known = KNOWN_NAMES.get(found.group())
-        if known and found.group() not in AMBIGUOUS_NAMES:
-            mentions.append(Mention(start + found.start(), start + found.end(), *known, KNOWN_WEIGHT))
-    return mentions
+@dataclass(slots=True)
+class _Reading:
+    """One statement while it is read, from its beginning: what it named so far, and the run it stands in."""
+
+    text: str
+    form: Form
+    mentions: list[Mention] = field(default_factory=list)
+    run: list[Word] = field(default_factory=list)
+    opening: bool = True
+    common_end: int = -1
+
+    def read(self) -> list[Mention]:
+        for token in _TOKEN.finditer(self.text):
+            plain, code, label, target = token.groups()
+            if plain is not None:
+                self.close()
+                self.mentions.extend(self.plain(token.start(), plain))
+                self.opening = False
+            elif code is not None or label is not None:
+                self.close()
+                found = classify_code(code) if code is not None else _linked(label, target)
+                if found is not None:
+                    self.mentions.append(Mention(token.start(), token.end(), *found))
+                self.opening = False
+            else:
+                self.word(token.start(), shape_of(token.group()))
+        self.close()
+        return self.mentions
+
+    def close(self) -> None:
+        """Turn the run of capitalised words into mentions where it is surely a name, and empty it."""
+        if self.run:
+            self.mentions.extend(Mention(*named) for named in names_of(self.text, self.run, self.form))
+            self.run.clear()
+
+    def plain(self, start: int, words: str) -> Iterator[Mention]:
+        """Yield the known names in a run of words in small letters, which may end the name before them."""
+        if "'" not in words and KNOWN_NAMES.keys().isdisjoint(words.split()):
+            yield from self.extended(start, words)
+            return
+        for found in re.finditer(r"\S+", words):
+            word = POSSESSIVE.sub("", found.group())
+            known = KNOWN_NAMES.get(word)
+            if known and word not in AMBIGUOUS_NAMES:
+                at = start + found.start()
+                yield Mention(at, at + len(word), *known, KNOWN_WEIGHT)
+
+    def extended(self, start: int, words: str) -> Iterator[Mention]:
+        """Yield the last mention anew where it makes a known phrase with the word that follows it."""
+        last = self.mentions[-1] if self.mentions else None
+        if last is None or last.end != start - 1:
+            return
+        word = words.split(" ", 1)[0]
+        known = KNOWN_NAMES.get(f"{last.name} {word}".lower())
+        if known is not None:
+            self.mentions.pop()
+            yield Mention(last.start, start + len(word), *known, KNOWN_WEIGHT)
+
+    def word(self, start: int, shape: Shape) -> None:
+        """Take a word that is not plain."""
+        if shape.opens_bracket:
+            self.close()
+        numbered = self.numbered(start, shape.text)
+        if numbered is not None:
+            self.run.clear()
+            self.mentions.append(numbered)
+            self.opening = shape.ends_sentence
+            return
+        if shape.text:
+            self.take(start, shape)
+        if shape.ends_name or not shape.text:
+            self.close()
+        self.opening = shape.ends_sentence or (self.opening and not shape.text)
+
+    def take(self, start: int, shape: Shape) -> None:
+        """Take one word: into the run of capitalised words, or as a mention of its own, or not at all."""
+        at = start + shape.offset
+        if shape.text == "Go" and _LANGUAGE_GO.match(self.text, at):
+            self.close()
+            self.mentions.append(Mention(at, at + 2, "Go", "language", KNOWN_WEIGHT))
+            return
+        opens = self.opening and shape.opens and not shape.labels and not self.run
+        if shape.capital and (self.run or not (shape.common or (opens and shape.alone is None))):
+            inside = self.run[0].inside if self.run else self.is_inside(start)
+            bold = self.run[0].bold if self.run else shape.labels
+            self.run.append(Word(at, shape.text, shape.alone, inside, opens, bold))
+            return
+        self.close()
+        if shape.capital:
+            self.common_end = at + len(shape.text)
+        for part in shape.parts:
+            self.run.append(Word(at, part, _part(part), is_inside(self.text, start)))
+            self.close()
+            at += len(part) + 1
+        if shape.alone is not None and not opens:
+            self.mentions.append(Mention(at, at + len(shape.text), *shape.alone))
+
+    def is_inside(self, start: int) -> bool:
+        """Tell whether a capital here means a name: not after a common word that has a capital as well."""
+        return start != self.common_end + 1 and is_inside(self.text, start)
+
+    def numbered(self, start: int, word: str) -> Mention | None:
+        """Return what a number names with the word before it: a ticket, a standard, a port, a release."""
+        if not word or not (word[0].isdigit() or (word[0] == "#" and word[1:].isdigit())):
+            return None
+        before = _KEYED.search(self.text, max(0, start - _KEY_REACH), start)
+        if before is None:
+            return self.release(start, word)
+        kind = _KEYED_KINDS.get(before.group(1).lower(), "protocol")
+        if (kind == "event") != (word[0] == "#") or (kind == "host" and not _PORT.match(word)):
+            return None
+        end = self.text.index(word, start) + len(word)
+        return Mention(before.start(1), end, self.text[before.start(1) : end], kind, IDENTIFIER_WEIGHT)
+
+    def release(self, start: int, word: str) -> Mention | None:
+        """Return the exact release of the known thing that stands just before a version number."""
+        if len(self.run) != 1 or not _RELEASE.match(word) or start != self.run[0].end + 1:
+            return None
+        last = self.run[0]
+        if last.alone is None or last.alone[1] not in _RELEASED:
+            return None
+        return Mention(last.start, start + len(word), f"{last.text} {word}", "version", KNOWN_WEIGHT)
+
+
+def _part(part: str) -> tuple[str, str, float] | None:
+    """Return what one of the names that slashes join names; a plain word is a tool, like the others."""
+    return classify_token(part) or ((part, "tool", KNOWN_WEIGHT) if part.islower() else None)
 
 
 def _linked(label: str, target: str) -> tuple[str, str, float] | None:
     """Return what a Markdown link names: the file it leads to, else its label where that is a name."""
-    path = target.split("#", 1)[0].removeprefix("./")
-    if "://" not in path:
+    named = classify_code(label.strip("*`_ "))
+    path = target.split("#", 1)[0].lstrip("./")
+    if "://" not in path and (named is None or named[1] != "file"):
         found = classify_token(path)
         if found is not None and found[1] == "file":
             return found
-    return classify_code(label.strip("*`_ "))
-
-
-def _read(
-    text: str,
-    start: int,
-    shape: _Shape,
-    *,
-    run: list[_Word],
-    mentions: list[Mention],
-    form: Form,
-    opening: bool,
-) -> None:
-    """Take one word: into the run of capitalised words, or as a mention of its own, or not at all."""
-    at = start + shape.offset
-    if shape.capital and (run or not (shape.common or (opening and shape.opens))):
-        inside = run[0].inside if run else _is_inside(text, start)
-        run.append(_Word(at, shape.text, shape.alone, inside))
-        return
-    _close(text, run, mentions, form)
-    for part in shape.parts:
-        run.append(_Word(at, part, classify_token(part), _is_inside(text, start)))
-        _close(text, run, mentions, form)
-        at += len(part) + 1
-    if shape.alone is not None and not (opening and shape.opens):
-        mentions.append(Mention(at, at + len(shape.text), *shape.alone))
-
-
-@lru_cache(maxsize=32768)
-def _shape(raw: str) -> _Shape:
-    """Return the shape of a piece of text between blanks."""
-    word = _bare(raw)
-    ends_name = raw.rstrip("*_\"'").endswith(_ENDS_NAME)
-    ends_sentence = raw.endswith(_ENDS_SENTENCE)
-    if not word:
-        return _Shape(ends_name=ends_name, ends_sentence=ends_sentence)
-    offset = max(raw.find(word), 0)
-    parts = tuple(word.split("/"))
-    if len(parts) > 1 and all(_PROPER.match(part) for part in parts):
-        return _Shape(word, offset, ends_name=ends_name, ends_sentence=ends_sentence, parts=parts)
-    alone = classify_token(word)
-    lowered = word.lower()
-    return _Shape(
-        word,
-        offset,
-        alone,
-        capital=bool(_PROPER.match(word)) and (alone is None or alone[1] not in _NEVER_IN_NAMES),
-        common=alone is None and lowered in COMMON_WORDS,
-        opens=lowered in NAME_STARTERS or lowered in AMBIGUOUS_NAMES,
-        ends_name=ends_name,
-        ends_sentence=ends_sentence,
-    )
-
-
-def _bare(raw: str) -> str:
-    """Return a word without the punctuation around it, or "" where nothing nameable is left."""
-    if len(raw) > 2 * MAX_NAME_CHARS or _TAG.match(raw):
-        return ""
-    word = raw.strip(_AROUND).rstrip(".")
-    if word.startswith("("):
-        word = word.strip("()" + _AROUND).rstrip(".")
-    elif word.endswith(")") and "(" not in word:
-        word = word.rstrip(")" + _AROUND).rstrip(".")
-    elif "(" in word and ")" not in word:
-        word = word.split("(", 1)[0]
-    if raw.startswith("__") and word.endswith("__.py"):
-        word = f"__{word}"
-    word = _POSSESSIVE.sub("", word).strip("~" if not word.startswith("~/") else "")
-    return word if any(letter.isalnum() for letter in word) else ""
-
-
-def _close(text: str, run: list[_Word], mentions: list[Mention], form: Form) -> None:
-    """Turn the run of capitalised words into a mention where it is surely a name, and empty it."""
-    if not run:
-        return
-    words = run.copy()
-    run.clear()
-    name = " ".join(word.text for word in words)
-    known = KNOWN_NAMES.get(name.lower())
-    if known:
-        mentions.append(Mention(words[0].start, words[-1].end, *known, KNOWN_WEIGHT))
-    elif len(words) == 1 and words[0].alone is not None:
-        mentions.append(Mention(words[0].start, words[0].end, *words[0].alone))
-    elif form is not Form.FENCE and _is_name(text, words, name, form):
-        weight = NAME_WEIGHT if words[0].inside else WEAK_WEIGHT
-        kinds = [word.alone[1] for word in words if word.alone is not None]
-        mentions.append(
-            Mention(words[0].start, words[-1].end, name, kinds[0] if kinds else "concept", weight)
-        )
-    else:
-        mentions.extend(
-            Mention(word.start, word.end, *word.alone) for word in words if word.alone is not None
-        )
-
-
-def _is_name(text: str, words: list[_Word], name: str, form: Form) -> bool:
-    """Tell whether a run of capitalised words is surely a name.
-
-    One word is when it stands inside a sentence and is neither common nor shouted. Several are when they
-    stand inside a sentence or one of them is a name or an acronym on its own, and they are not too many. In
-    headings and titles every word has a capital, so that only what is a name on its own makes a name.
-    """
-    if len(words) > MAX_NAME_WORDS or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS):
-        return False
-    if all(word.text.isupper() for word in words) and len(name) > _SINGLE_CAPITALS:
-        return False
-    if any(word.alone is not None for word in words):
-        return True
-    if all(word.text.lower() in COMMON_WORDS for word in words) or form is Form.HEADING or _is_title(text):
-        return False
-    if len(words) == 1:
-        return words[0].inside and not _HYPHENATED.search(name)
-    return words[0].inside or any(word.text.isupper() for word in words)
-
-
-@lru_cache(maxsize=64)
-def _is_title(text: str) -> bool:
-    """Tell whether most words of a statement begin with a capital, so that a capital says nothing."""
-    words = [word for word in text.split() if word[0].isalpha()]
-    capitals = sum(word[0].isupper() for word in words)
-    return len(words) > 1 and capitals >= _TITLE_SHARE * len(words)
-
-
-def _is_inside(text: str, start: int) -> bool:
-    """Tell whether a word stands in the middle of a sentence, where a capital letter means a name."""
-    before = text[max(0, start - 12) : start].rstrip(" *_\"'(")
-    return bool(before) and before[-1] not in ".!?:|-\u2022>\u2014#]"
+    return named

@@ -4,24 +4,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragmem.domain.blocks import MAX_HEADING_CHARS, Block, Form, units
+from ragmem.domain.blocks import MAX_HEADING_CHARS, Form
+from ragmem.domain.command_lines import command_mentions
 from ragmem.domain.entities import Mention, canonical_key, find_mentions
 from ragmem.domain.forms import ENTITY_TYPES
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
 from ragmem.domain.relations import Link, relate
+from ragmem.domain.scopes import Scope, leader
+from ragmem.domain.statements import Statement, read_statements
 
 __all__ = ["ENTITY_TYPES", "extract", "keywords"]
 
-MAX_ENTITIES = 10
-"""Entities of one chunk: what a reader would look up, not each word; a graph of noise finds nothing."""
+MIN_ENTITIES = 5
+CHARS_PER_ENTITY = 30
+MAX_ENTITIES = 40
+"""Entities of one chunk: five, and one more for each line of 30 characters; annotators find one in 60."""
 
-MAX_RELATIONS = 10
+RELATIONS_PER_ENTITY = 2
 
 MAX_DESCRIPTION_CHARS = 300
-
-MAX_LINE_CHARS = 2000
-"""A longer statement is machine-made; only its beginning is read."""
 
 MAX_MENTIONS = 24
 """Mentions of one statement that are related to each other; a list of a hundred names relates nothing."""
@@ -48,45 +50,53 @@ class _Candidate:
         return self.weight * (1.0 + math.log(self.count)) + self.bonus
 
 
-def extract(
-    chunk: Chunk, *, max_entities: int = MAX_ENTITIES, max_relations: int = MAX_RELATIONS
-) -> Extraction:
+def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int | None = None) -> Extraction:
     """Return the most salient entities of a chunk and the relations between them, most salient first.
 
     Entities are what the text names: code, paths, hosts, versions, variables, flags, errors and proper names,
     each under one canonical name of 2 to 80 characters with the sentence that names it first as description.
-    Relations come from verbs, definitions and links, and with a lower weight from a mention in one sentence;
-    both ends are among the entities, and no entity relates to itself. A text that names nothing gives an
-    empty extraction; the same chunk gives the same extraction, in the same order.
+    Relations come from verbs, definitions, brackets, tables, arrows, and from what stands above: a heading, a
+    parent item, the line that leads to a list; with a lower weight from nearness in one sentence. Both ends
+    are among the entities, and no entity relates to itself. Without limits as many are kept as a text of
+    this length may well name. A text that names nothing gives an empty extraction; the same chunk gives the
+    same extraction, in the same order.
     """
-    statements = [
-        (block, " ".join(chunk.text[start : min(end, start + MAX_LINE_CHARS)].split()))
-        for block, start, end in units(chunk.text)
-    ]
+    statements = list(read_statements(chunk.text))
     above = chunk.heading.rsplit(" > ", 1)[-1]
     if above and above not in chunk.text[: MAX_HEADING_CHARS + len(above)]:
-        statements.insert(0, (Block(Form.HEADING, 0, 0), above))
-    found = [(block, text, find_mentions(text, block.form)) for block, text in statements]
+        statements.insert(0, Statement(Form.HEADING, " ".join(above.split())))
+    found = [(one, _mentions(one)) for one in statements]
     candidates = _gather(found)
     ranked = sorted(candidates.items(), key=lambda item: (-item[1].salience, item[1].first, item[0]))
+    if max_entities is None:
+        max_entities = min(MAX_ENTITIES, MIN_ENTITIES + len(chunk.text) // CHARS_PER_ENTITY)
     kept = {key: candidate.name for key, candidate in ranked[: max(0, max_entities)]}
     entities = tuple(
         Entity(candidate.name, candidate.type, candidate.description)
         for key, candidate in ranked
         if key in kept
     )
+    if max_relations is None:
+        max_relations = RELATIONS_PER_ENTITY * len(entities)
     return Extraction(chunk.id, entities, _relations(found, kept, max_relations))
 
 
-def _gather(found: Sequence[tuple[Block, str, list[Mention]]]) -> dict[str, _Candidate]:
+def _mentions(statement: Statement) -> list[Mention]:
+    """Return what a statement names."""
+    if statement.shell:
+        return command_mentions(statement.text)
+    return find_mentions(statement.text, statement.form)
+
+
+def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Candidate]:
     """Return the candidates by canonical key, from all mentions in the order of the text."""
     candidates: dict[str, _Candidate] = {}
-    for at, (block, text, mentions) in enumerate(found):
+    for at, (statement, mentions) in enumerate(found):
         for mention in mentions:
             key = canonical_key(mention.name)
             candidate = candidates.get(key)
             if candidate is None:
-                description = text[:MAX_DESCRIPTION_CHARS]
+                description = statement.text[:MAX_DESCRIPTION_CHARS]
                 candidate = _Candidate(
                     mention.name, mention.type, mention.weight, len(candidates), description
                 )
@@ -96,7 +106,7 @@ def _gather(found: Sequence[tuple[Block, str, list[Mention]]]) -> dict[str, _Can
                 candidate.type, candidate.weight = mention.type, mention.weight
             candidate.count += 1
             candidate.names[mention.name] = candidate.names.get(mention.name, 0) + 1
-            if block.form is Form.HEADING:
+            if statement.form is Form.HEADING:
                 candidate.bonus = max(candidate.bonus, HEADING_BONUS)
     for candidate in candidates.values():
         candidate.name = min(candidate.names, key=lambda name: (-candidate.names[name], name))
@@ -104,19 +114,19 @@ def _gather(found: Sequence[tuple[Block, str, list[Mention]]]) -> dict[str, _Can
 
 
 def _relations(
-    found: Sequence[tuple[Block, str, list[Mention]]], kept: Mapping[str, str], limit: int
+    found: Sequence[tuple[Statement, list[Mention]]], kept: Mapping[str, str], limit: int
 ) -> tuple[Relation, ...]:
     """Return the strongest relations between the kept entities; one per pair, its evidence summed."""
     pairs: dict[frozenset[str], tuple[Link, str, str, float, int]] = {}
-    topic: Mention | None = None
-    lead: Mention | None = None
-    for block, text, mentions in found:
+    scope = Scope()
+    for statement, mentions in found:
         known = [mention for mention in mentions if canonical_key(mention.name) in kept][:MAX_MENTIONS]
-        if block.form is Form.HEADING:
-            topic = lead = known[0] if len(known) == 1 else None
-            continue
-        above = lead if block.form is Form.ITEM else topic
-        for link in relate(text, known, form=block.form, topic=above):
+        above = scope.above(statement)
+        scope.enter(statement, known)
+        if statement.form is Form.HEADING:
+            above = None
+        led = leader(statement, known) is not None
+        for link in relate(statement, known, above=above, led=led):
             source, target = canonical_key(link.source.name), canonical_key(link.target.name)
             if source == target:
                 continue
@@ -130,8 +140,6 @@ def _relations(
                 pairs[pair] = (link, source, target, weight + link.weight, order)
             else:
                 pairs[pair] = (best, old_source, old_target, weight + link.weight, order)
-        if block.form is Form.PARAGRAPH:
-            lead = known[0] if known and text.endswith(":") else topic
     ranked = sorted(pairs.values(), key=lambda item: (-item[0].weight, -item[3], item[4]))
     return tuple(
         Relation(

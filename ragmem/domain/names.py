@@ -10,28 +10,47 @@ _KNOWN = {
     """,
     "library": """
         React Vue Angular Svelte Django Flask FastAPI Pydantic NumPy Pandas PyTorch TensorFlow
-        SQLAlchemy LangChain Express Tailwind Phoenix Typer Click Hypothesis Spring NetworkX Three.js
-        Next.js
+        SQLAlchemy LangChain LangGraph Express Tailwind Phoenix Typer Click Hypothesis Spring NetworkX
+        Three.js Next.js Vue.js Nuxt Remix Astro Zod Zustand Redux Prisma Drizzle Celery Requests httpx
+        aiohttp SciPy Matplotlib Jinja2 Rails Laravel Tokio Serde Axum Electron LlamaIndex OpenTelemetry
+        jQuery Radix shadcn
     """,
     "tool": """
         Docker Kubernetes Terraform Ansible Git npm npx pip pnpm yarn uv ruff mypy pytest ESLint
         Prettier Vite Webpack Jest Vitest Playwright Redis PostgreSQL Postgres SQLite MySQL MongoDB
         Neo4j DuckDB Elasticsearch Kafka RabbitMQ Nginx Grafana Prometheus Ollama tmux Homebrew Cargo
-        Gradle Maven curl kubectl Helm Obsidian Cursor
+        Gradle Maven curl kubectl Helm Obsidian Cursor Node.js Deno Bun Podman Copilot Claude Codex
+        Aider Windsurf Cline ChromaDB Chroma Qdrant Pinecone Milvus Weaviate pgvector FAISS
+        LiteLLM vLLM Jupyter Bazel CMake Poetry tox Pyright jq ripgrep Puppeteer Selenium
+        Cypress Storybook Figma ClickHouse Cassandra MariaDB Memcached
+        Caddy Traefik Istio Jenkins CircleCI Dependabot Renovate Turborepo Rollup esbuild Biome Babel
     """,
     "organization": """
-        GitHub GitLab Anthropic OpenAI Google Microsoft Amazon Meta Apple Netflix Mozilla
+        GitHub GitLab Anthropic OpenAI Google Microsoft Amazon Meta Apple Netflix Mozilla NVIDIA Intel
+        AMD IBM Oracle Salesforce Uber Airbnb Spotify JetBrains HashiCorp HuggingFace DeepSeek
+        Cohere Perplexity
     """,
     "service": """
         AWS Azure GCP Cloudflare Vercel Heroku Netlify Slack Discord Stripe Sentry Datadog Supabase
-        Firebase PyPI
+        Firebase PyPI Notion Linear Jira Confluence Zapier SendGrid Mailgun Auth0 Okta
+        Clerk PlanetScale Neon Upstash Railway Render DigitalOcean S3 EC2 SQS DynamoDB BigQuery Snowflake
+        LangSmith Langfuse OpenRouter Groq Bedrock Shopify PayPal Telegram
+        WhatsApp Zoom Airtable Algolia PostHog Mixpanel PagerDuty
     """,
     "protocol": """
         HTTP HTTPS JSON JSONL YAML TOML XML CSV gRPC GraphQL REST WebSocket OAuth JWT SSH TLS SSE MCP
-        OpenAPI Markdown LSP OTLP
+        OpenAPI Markdown LSP OTLP JSON-RPC TCP UDP DNS SMTP IMAP FTP SFTP CORS SAML OIDC TOTP UUID ASCII
+        UTF-8 Unicode Base64 SHA-256 HMAC RSA AES BM25 HNSW WAL WSGI CRDT RBAC ACID POSIX WebRTC MQTT
+        AMQP Protobuf Avro Parquet Arrow SVG PNG PDF HTML5 SSR CSP CSRF XSS
     """,
     "host": """
-        Linux macOS iOS Android Windows Ubuntu Debian
+        Linux macOS iOS Android Windows Ubuntu Debian Fedora Alpine Raspberry WSL NixOS FreeBSD
+    """,
+    "dataset": """
+        ImageNet MNIST SQuAD HotpotQA SWE-bench HumanEval MMLU GSM8K
+    """,
+    "file": """
+        Makefile Dockerfile Procfile Gemfile Rakefile Justfile Vagrantfile Jenkinsfile CODEOWNERS
     """,
     "model": """
         GPT-4 GPT-4o Gemini Llama Mistral Qwen
@@ -68,7 +87,11 @@ FILE_ENDINGS = frozenset(_ENDINGS.split())
 _AMBIGUOUS = """
 click express spring swift ruby dart phoenix react angular jest hypothesis helm cursor cargo rest apple meta
 amazon google slack stripe sentry windows flask vite express go c zig gemini llama playwright obsidian
-discord
+discord notion linear render railway neon remix astro requests copilot chroma bun just
+aider cline arrow oracle intel uber zoom rails electron clerk drizzle serde radix rollup babel
+raspberry cypress spotify biome caddy selenium alpine storybook poetry bedrock figma prisma wal shopify acid
+perplexity confluence celery drizzle
+puppeteer telegram cohere milvus jira
 """
 AMBIGUOUS_NAMES = frozenset(_AMBIGUOUS.split())
 """Known names that are words too: names with a capital letter inside a sentence only."""
@@ -110,3 +133,31 @@ therefore thus hence unlike although though despite during given regarding
 """
 NAME_STARTERS = frozenset(_STARTERS.split())
 """Words that begin sentences and items with a capital letter and no name."""
+
+_KINDS = {
+    "tool": "cli tool plugin extension agent skill app desktop editor linter formatter compiler terminal",
+    "library": "sdk library framework package crate module gem binding bindings",
+    "service": "service server daemon worker api gateway hub dashboard cloud platform backend endpoint",
+    "protocol": "protocol format standard specification transport",
+    "model": "model embedding embeddings llm",
+    "dataset": "dataset benchmark corpus",
+    "config": "flag variable setting option key",
+    "symbol": "function class method table route field struct trait interface decorator component column",
+    "event": "hook event conference milestone sprint",
+    "organization": "inc labs corp gmbh ltd university foundation team",
+    "language": "language",
+    "tool ": "database db",
+}
+KIND_NOUNS: Mapping[str, str] = MappingProxyType(
+    {noun: kind.strip() for kind, nouns in _KINDS.items() for noun in nouns.split()}
+)
+"""Nouns that tell of which type the thing is that they follow."""
+
+_GENERIC = """
+configuration config setup interop integration implementation support usage guide overview example examples
+architecture design tests testing code docs documentation settings details notes version installation commands
+collaboration patterns conventions standards structure requirements cli sdk client project projects files
+workflow process issues notes summary reference tips tools features fixes updates changes improvements
+"""
+GENERIC_NOUNS = frozenset(_GENERIC.split())
+"""Nouns that describe what is done with a thing, in headings mostly; they are no part of its name."""

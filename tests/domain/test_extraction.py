@@ -88,7 +88,7 @@ def names(text, kind=None):
         ("Rows go to postgres at night.", "tool", "Postgres"),
         ("See ticket ABC-123 for more.", "event", "ABC-123"),
         ("Run `git push --force` never.", "command", "git push --force"),
-        ("It was written by Ada Lovelace in spring.", "concept", "Ada Lovelace"),
+        ("It was written by Ada Lovelace in spring.", "person", "Ada Lovelace"),
         ("It pulls llama3.2:3b at start.", "model", "llama3.2:3b"),
     ],
 )

@@ -1,0 +1,65 @@
+"""What stands above a statement: its heading, its parent item, the line that leads to its list."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ragmem.domain.blocks import Form
+from ragmem.domain.entities import Mention
+from ragmem.domain.statements import Statement
+
+_LEADING = re.compile(
+    r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\]\s*)?[*_`\"'(]*(?:(?:[Tt]he|[Aa]n?|[Oo]ur|[Nn]ew)\s+)?[*_`\"'(]*$"
+)
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where the reading of a text stands: what a statement that comes now belongs to."""
+
+    heading: Mention | None = None
+    subject: Mention | None = None
+    lead: Mention | None = None
+    items: list[tuple[int, Mention | None]] = field(default_factory=list)
+
+    def above(self, statement: Statement) -> Mention | None:
+        """Return what the statement belongs to, or None; call it before `enter`."""
+        if statement.form is Form.ITEM:
+            if not statement.begins:
+                return self.items[-1][1] if self.items else self.lead or self.heading
+            while self.items and self.items[-1][0] >= statement.depth:
+                self.items.pop()
+            for _, parent in reversed(self.items):
+                return parent
+            return self.lead or self.heading
+        if statement.form is Form.FENCE:
+            return self.lead or self.heading
+        if statement.form is Form.TABLE:
+            return self.lead
+        return self.heading or self.subject
+
+    def enter(self, statement: Statement, mentions: Sequence[Mention]) -> None:
+        """Take a statement that was read, with what it names, as what the next ones may belong to."""
+        first = leader(statement, mentions)
+        if statement.form is Form.HEADING:
+            self.heading = mentions[0] if len(mentions) == 1 else first
+            self.subject = self.lead = None
+            self.items.clear()
+        elif statement.form is Form.ITEM:
+            if statement.begins:
+                self.items.append((statement.depth, first))
+        elif statement.form is Form.PARAGRAPH:
+            self.items.clear()
+            opens_list = statement.text.rstrip("*_ ").endswith(":")
+            self.lead = (first or (mentions[0] if len(mentions) == 1 else None)) if opens_list else None
+            if self.subject is None and first is not None and statement.begins:
+                self.subject = first
+        elif statement.form is Form.FENCE and statement.text.startswith("#"):
+            self.lead = mentions[0] if len(mentions) == 1 else None
+
+
+def leader(statement: Statement, mentions: Sequence[Mention]) -> Mention | None:
+    """Return the mention that a statement begins with, or None."""
+    if mentions and _LEADING.match(statement.text[: mentions[0].start]):
+        return mentions[0]
+    return None

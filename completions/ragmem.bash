@@ -65,8 +65,8 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":query"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:graph"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        ":seed"|":ingest"|":record"|":query"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:graph"|"inspect:records"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         *) return 1 ;;
@@ -77,8 +77,9 @@ _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
-        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --dry-run --json -q --quiet -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --since -a --all -m --mode -r --route --expand --nearest --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --code --dry-run --json -q --quiet -h --help ;;
+        "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --since -a --all -m --mode -r --route --expand --nearest --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --json -q --quiet --sources -h --help ;;
         "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
@@ -86,8 +87,12 @@ _ragmem_options() {
         "inspect stats") _ragmem_words --json -h --help ;;
         "inspect sources") _ragmem_words --json --sources -h --help ;;
         "inspect memory") _ragmem_words --json -h --help ;;
-        "inspect entity") _ragmem_words -n --limit --json -h --help ;;
-        "inspect graph") _ragmem_words -n --limit --json -h --help ;;
+        "inspect entity") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
+        "inspect path") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
+        "inspect communities") _ragmem_words --around -p --project -a --all -n --limit --json -h --help ;;
+        "inspect timeline") _ragmem_words --since -p --project -a --all -n --limit --json -h --help ;;
+        "inspect graph") _ragmem_words -e --export --around --depth -o --out --force -p --project -a --all -n --limit --json -h --help ;;
+        "inspect records") _ragmem_words --type -p --project --spec --since -a --all -n --limit --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
@@ -121,12 +126,18 @@ _ragmem_value() {
         "ingest:--spec") action=: ;;
         "ingest:--at") action=: ;;
         "ingest:--title") action=: ;;
+        "record:-f"|"record:--field") action=: ;;
+        "record:-t"|"record:--tag") action='_ragmem_known tag' ;;
+        "record:-p"|"record:--project") action='_ragmem_known project' ;;
+        "record:--spec") action=: ;;
+        "record:--at") action=: ;;
         "query:-n"|"query:--limit") action=: ;;
         "query:-k"|"query:--kind") action='_ragmem_words preference architecture error research general' ;;
         "query:-s"|"query:--source") action='_ragmem_known source' ;;
         "query:-p"|"query:--project") action='_ragmem_known project' ;;
         "query:--spec") action=: ;;
         "query:-t"|"query:--tag") action='_ragmem_known tag' ;;
+        "query:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
         "query:--since") action=: ;;
         "query:-m"|"query:--mode") action='_ragmem_words local global hybrid naive mix' ;;
         "query:-r"|"query:--route") action='_ragmem_words auto knowledge episode operational recon code' ;;
@@ -140,8 +151,27 @@ _ragmem_value() {
         "gc:--run") action='_ragmem_known run' ;;
         "gc:--sources") action=_ragmem_files ;;
         "inspect sources:--sources") action=_ragmem_files ;;
+        "inspect entity:-p"|"inspect entity:--project") action='_ragmem_known project' ;;
         "inspect entity:-n"|"inspect entity:--limit") action=: ;;
+        "inspect path:-p"|"inspect path:--project") action='_ragmem_known project' ;;
+        "inspect path:-n"|"inspect path:--limit") action=: ;;
+        "inspect communities:--around") action='_ragmem_known entity' ;;
+        "inspect communities:-p"|"inspect communities:--project") action='_ragmem_known project' ;;
+        "inspect communities:-n"|"inspect communities:--limit") action=: ;;
+        "inspect timeline:--since") action=: ;;
+        "inspect timeline:-p"|"inspect timeline:--project") action='_ragmem_known project' ;;
+        "inspect timeline:-n"|"inspect timeline:--limit") action=: ;;
+        "inspect graph:-e"|"inspect graph:--export") action='_ragmem_words graphml json mermaid' ;;
+        "inspect graph:--around") action='_ragmem_known entity' ;;
+        "inspect graph:--depth") action=: ;;
+        "inspect graph:-o"|"inspect graph:--out") action=_ragmem_files ;;
+        "inspect graph:-p"|"inspect graph:--project") action='_ragmem_known project' ;;
         "inspect graph:-n"|"inspect graph:--limit") action=: ;;
+        "inspect records:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
+        "inspect records:-p"|"inspect records:--project") action='_ragmem_known project' ;;
+        "inspect records:--spec") action=: ;;
+        "inspect records:--since") action=: ;;
+        "inspect records:-n"|"inspect records:--limit") action=: ;;
         "inspect config:--sources") action=_ragmem_files ;;
         "inspect usage:--by") action='_ragmem_words day model purpose' ;;
         "inspect usage:--since") action=: ;;
@@ -173,11 +203,15 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest query context gc doctor inspect export import backup restore store models serve ;;
+        ":0") _ragmem_words seed ingest record query context gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
-        "inspect:0") _ragmem_words stats sources memory entity graph config usage log ;;
+        "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
+        "inspect:0") _ragmem_words stats sources memory entity path communities timeline graph records config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
+        "inspect path:0") action='_ragmem_known entity' ;;
+        "inspect path:1") action='_ragmem_known entity' ;;
+        "inspect timeline:0") action='_ragmem_known entity' ;;
         "export:0") action=_ragmem_files ;;
         "import:0") action=_ragmem_files ;;
         "backup:0") action=_ragmem_files ;;

@@ -84,6 +84,9 @@ def entity(
         if len(places) > 1:
             facts.append("project " + titles.get(place["project"], place["project"]))
         say(f"{bold(printable(place['name']))}  {dim(', '.join(facts))}")
+        if place["aliases"]:
+            also = ", ".join(f"{one['name']} ({one['rule']})" for one in place["aliases"])
+            say(textwrap.fill(printable(f"also {also}"), WIDTH, initial_indent="  ", subsequent_indent="  "))
         told = [one for one in shape["memories"] if one["project"] == place["project"]]
         near = [one for one in shape["neighbours"] if one["project"] == place["project"]]
         if told:

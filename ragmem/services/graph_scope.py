@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.entity_aliases import OtherName, entity_of, other_names
 from ragmem.domain.model import Entity
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import ShowsGraph, Store
@@ -18,12 +19,21 @@ NEAR = 6
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An entity in one project, with the number of its relations, and names that differ from its in case."""
+    """An entity in one project with the number of its relations.
+
+    `aliases` were merged into it; `spellings` are other entities whose names differ in case only.
+    """
 
     project: str
     entity: Entity
     degree: int
+    aliases: tuple[OtherName, ...] = ()
     spellings: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the entity, its own first."""
+        return (self.entity.name, *(one.name for one in self.aliases))
 
 
 class GraphScope:
@@ -48,12 +58,10 @@ class GraphScope:
     def find(self, name: str) -> list[Place]:
         """Return the entity of this name in each project that has it, most connected first.
 
-        In any case; where no project has the name, the one entity that begins with it. Raises NotFoundError
-        with what is near.
+        In any case, and by a name that was merged into another; where no project has the name, the one entity
+        that begins with it. Raises NotFoundError with what is near.
         """
-        found = self._exact(name, self.projects)
-        if not found:
-            found = self._beginning(name)
+        found = self._exact(name, self.projects) or self._merged(name) or self._beginning(name)
         if not found:
             raise NotFoundError(f'there is no entity "{name}"', hint=self._hint(name))
         return sorted(found, key=lambda place: (-place.degree, place.project))
@@ -83,20 +91,31 @@ class GraphScope:
                     # Most connected first, but the spelling that was typed before any other.
                     entity, degree = min(same, key=lambda pair: pair[0].name != name)
                     others = tuple(one.name for one, _ in same if one.name != entity.name)
-                    found.append(Place(project, entity, degree, others))
+                    aliases = other_names(self.catalog.database, project, entity.name)
+                    found.append(Place(project, entity, degree, tuple(aliases), others))
                 if same or len(read) < limit:
                     break
         return found
 
-    def _beginning(self, name: str) -> list[Place]:
-        found = [
-            Place(project, entity, degree)
-            for project in self.projects
-            for entity, degree in (
-                self.store.entities(name, limit=2, project=project) if name.strip() else []
-            )
+    def _merged(self, name: str) -> list[Place]:
+        wanted = " ".join(name.split())
+        entities = {project: entity_of(self.catalog.database, project, wanted) for project in self.projects}
+        return [
+            place
+            for project, entity in entities.items()
+            if entity is not None
+            for place in self._exact(entity, [project])
         ]
-        return found if len({place.entity.name for place in found}) == 1 else []
+
+    def _beginning(self, name: str) -> list[Place]:
+        if not name.strip():
+            return []
+        near = {
+            entity.name
+            for project in self.projects
+            for entity, _ in self.store.entities(name, limit=2, project=project)
+        }
+        return self._exact(near.pop(), self.projects) if len(near) == 1 else []
 
     def _hint(self, name: str) -> str:
         if others := self.elsewhere(name):

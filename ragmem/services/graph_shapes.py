@@ -127,6 +127,7 @@ def _place(place: Place) -> Shape:
         "name": place.entity.name,
         "type": place.entity.type,
         "degree": place.degree,
+        "aliases": [{"name": one.name, "rule": one.rule} for one in place.aliases],
         "spellings": list(place.spellings),
     }
 

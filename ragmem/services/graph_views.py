@@ -153,7 +153,7 @@ class GraphViews:
         if isinstance(self._store, ShowsGraph):
             chunks = self._store.chunks_naming([name], project=project, most=EVERY).get(name, ())
             found = spots(self._catalog, chunks)
-            memories, said = len(found), told(self._catalog, found[:limit], [name])
+            memories, said = len(found), told(self._catalog, found[:limit], place.names)
         return EntityView(
             place, tuple(said), memories, tuple(Neighbour(other, relation) for relation, other in near)
         )
@@ -173,7 +173,7 @@ class GraphViews:
             (spot for spot in found if since is None or spot.event_time >= since),
             key=lambda spot: (spot.event_time, spot.memory_id),
         )
-        names = list(dict.fromkeys(place.entity.name for place in places))
+        names = list(dict.fromkeys(name for place in places for name in place.names))
         return Timeline(
             tuple(places),
             tuple(told(self._catalog, found[-limit:], names)),

@@ -17,6 +17,9 @@ KNOWN = {
     "run": "run",
     "identifier": "memory",
     "name": "entity",
+    "start": "entity",
+    "goal": "entity",
+    "around": "entity",
     "model": "model",
     "models": "model",
 }
@@ -156,7 +159,7 @@ def _value(item: Any) -> Value:
     shown = (item.metavar or item.name.upper()).removesuffix("...")
     choices = tuple(str(choice) for choice in getattr(item.type, "choices", None) or ())
     if choices:
-        return Value("words", "|".join(choices), words=choices)
+        return Value("words", item.metavar or "|".join(choices), words=choices)
     if item.type.name in {"file", "path", "directory"} or item.name in PATHS:
         return Value("file", shown)
     if item.name in KNOWN:

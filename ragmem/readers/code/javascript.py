@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ragmem.readers.code.syntax import Import, Naming, Syntax
+from ragmem.readers.code.syntax import Import, Naming, Syntax, node_text
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
     from ragmem.readers.code.syntax import Captures
@@ -114,7 +114,7 @@ _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|spec|e2e)/")
 
 
 def _imports(captures: "Captures") -> Iterator[Import]:
-    text = (captures["import"][0].text or b"").decode("utf-8", "replace")
+    text = node_text(captures["import"][0])
     source = _SOURCE.search(text)
     exported = text.startswith("export")
     if source is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
 from ragmem.readers.code.comments import Comment, doc_before, joined, purpose
+from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type_stated
 from ragmem.readers.code.syntax import Naming, Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
@@ -17,8 +18,8 @@ if TYPE_CHECKING:  # the parser is loaded when a file is read
     Captures = dict[str, list[Node]]
 
 _KINDS = {
-    "class": SymbolKind.CLASS,
     "interface": SymbolKind.INTERFACE,
+    "class": SymbolKind.CLASS,
     "function": SymbolKind.FUNCTION,
     "method": SymbolKind.METHOD,
     "constant": SymbolKind.CONSTANT,
@@ -26,21 +27,22 @@ _KINDS = {
     "test": SymbolKind.FUNCTION,
 }
 _OPENING = (*_KINDS, "namespace", "implementation", "scope")
-_RANK = {
-    name: rank
-    for rank, name in enumerate(
-        ("package", *_OPENING, "variable", "field", "returns", "base", "import", "call")
-    )
-}
+_REFERRING = ("variable", "field", "returns", "base", "import", "call", "tokens")
+_RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRING))}
 _OWNING = (SymbolKind.CLASS, SymbolKind.INTERFACE)
 _LONGEST_NAME = 120
+_LONGEST_TEXT = 300
+"""Characters of a type or a value that are read: what matters stands first."""
 _LONGEST_RECEIVER = 160
-_MOST_MATCHES = 400_000
+_LONGEST_TOKENS = 4_000
+_MOST_MATCHES = 65_536
+"""Matches that the query keeps open at once; beyond, it forgets some instead of growing."""
+_DEEPEST = 60
+"""Definitions and functions inside each other; what lies deeper is no work of a person."""
 
-_SEPARATORS = re.compile(r"\s*(?:\?\.|!\.|->|::|\.|&\.)\s*")
-_PATH = re.compile(r"[@$]{0,2}[\w$]+(?:\.[\w$]+)*\Z")
-_MAKING = re.compile(r"(?:await\s+)?(?:new\s+)([\w$.:\\]+)")
-_CALLING = re.compile(r"(?:await\s+)?[(&*]*([@$\w.:]+?)(?:(?:::)?<[^()]*>)?\([^\n]*", re.DOTALL)
+_CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*)\s*\(")
+_MOST_NAMED = 4
+"""Definitions that a file's purpose names where its author says none."""
 
 
 @dataclass(slots=True)
@@ -51,6 +53,8 @@ class _Scope:
     prefix: str
     symbol: str
     owner: str
+    type_owner: str = ""
+    """The class that `this` is one of."""
     kind: SymbolKind | None = None
     names: dict[str, str] = field(default_factory=dict)
 
@@ -85,10 +89,11 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
     grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
-    tree = Parser(grammar).parse(text.encode("utf-8", "replace"))
+    source = text.encode("utf-8", "replace")
+    tree = Parser(grammar).parse(source)
     cursor = QueryCursor(query, match_limit=_MOST_MATCHES)
     matches = [captures for _, captures in cursor.matches(tree.root_node)]
-    reader = _Reader(path, text, language, syntax)
+    reader = _Reader(path, text, source, language, syntax)
     problem = "parts of it do not follow the grammar" if tree.root_node.has_error else ""
     first_code = next(
         (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
@@ -99,9 +104,10 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
 class _Reader:
     """Walks the matches of one file in the order of their places."""
 
-    def __init__(self, path: str, text: str, language: str, syntax: Syntax) -> None:
+    def __init__(self, path: str, text: str, source: bytes, language: str, syntax: Syntax) -> None:
         self.path = path
         self.lines = text.split("\n")
+        self.source = source
         self.language = language
         self.syntax = syntax
         self.naming: Naming = syntax.naming(path)
@@ -111,6 +117,7 @@ class _Reader:
         self.comments: list[Comment] = []
         self.ends: dict[int, Comment] = {}
         self.heads: set[int] = set()
+        self.tests: set[int] = set()
 
     def read(self, matches: "list[Captures]", *, problem: str, first_code: int) -> ParsedFile:
         events = self._ordered(matches)
@@ -142,74 +149,115 @@ class _Reader:
         )
 
     def _ordered(self, matches: "list[Captures]") -> "list[tuple[str, Node, Captures]]":
-        events = []
+        events: dict[tuple[int, int, int, bool], tuple[str, Node, Captures]] = {}
         comments = []
-        for captures in matches:
-            for comment in captures.get("comment", ()):
-                first, column = comment.start_point
-                if not self.lines[first].encode()[:column].strip():
-                    body = _text(comment)
-                    last = comment.end_point.row - (1 if comment.end_point.column == 0 else 0)
-                    comments.append(Comment(first, max(first, last), body.rstrip()))
+        for number, captures in enumerate(matches):
+            comments += [self._comment(node) for node in captures.get("comment", ()) if self._is_alone(node)]
             main = next((name for name in captures if name in _RANK), "")
-            if main:
-                events.append((main, captures[main][0], captures))
+            if not main:
+                continue
+            node = captures[main][0]
+            named = captures["name"][0].start_byte if main in _KINDS and captures.get("name") else -1
+            opening = main in _OPENING
+            # One definition may match as several kinds: the first of them is meant.
+            key = (node.start_byte, node.end_byte, named if opening else number, opening)
+            if key not in events or _RANK[main] < _RANK[events[key][0]]:
+                events[key] = (main, node, captures)
         self.comments = joined(comments)
         self.ends = {comment.last: comment for comment in self.comments}
-        self.heads = {
-            captures["name"][0].start_byte
-            for main, _, captures in events
-            if main in _KINDS and captures.get("name")
-        }
-        events.sort(key=lambda event: (event[1].start_byte, -event[1].end_byte, _RANK[event[0]]))
-        return events
+        defined = [event for event in events.values() if event[0] in _KINDS]
+        self.heads = {event[2]["name"][0].start_byte for event in defined}
+        self.tests = {event[1].start_byte for event in defined if event[0] == "test"}
+        # What a framework's macro makes a test looks like a function to the grammar.
+        events = {key: event for key, event in events.items() if not self._shadowed(event)}
+        return sorted(
+            events.values(), key=lambda event: (event[1].start_byte, -event[1].end_byte, _RANK[event[0]])
+        )
+
+    def _is_alone(self, node: "Node") -> bool:
+        return not self.lines[node.start_point.row].encode()[: node.start_point.column].strip()
+
+    def _shadowed(self, event: "tuple[str, Node, Captures]") -> bool:
+        return event[0] == "function" and event[1].start_byte in self.tests
+
+    def _comment(self, node: "Node") -> Comment:
+        first = node.start_point.row
+        last = node.end_point.row - (1 if node.end_point.column == 0 else 0)
+        return Comment(first, max(first, last), self._text(node, _LONGEST_TOKENS).rstrip())
 
     def _package(self, captures: "Captures", top: _Scope) -> None:
-        name = _path(_text(captures["name"][0]))
-        top.prefix = top.owner = self.facts.namespace = name
+        if not top.prefix:
+            top.prefix = top.owner = self.facts.namespace = dotted(self._text(captures["name"][0]))
 
     def _open(self, main: str, node: "Node", captures: "Captures", stack: list[_Scope]) -> None:
         around = stack[-1]
+        if len(stack) > _DEEPEST:
+            return
         if main == "scope":
-            stack.append(_Scope(node.end_byte, around.prefix, around.symbol, around.owner))
-            return
-        if main == "implementation":
-            owner = self._within(stack[0].prefix, _type(_text(captures["owner"][0])))
-            stack.append(_Scope(node.end_byte, owner, around.symbol, owner, SymbolKind.CLASS))
-            return
-        name = _text(captures["name"][0]).strip("\"'`")[:_LONGEST_NAME]
-        if main == "namespace":
-            prefix = self._within(around.prefix, name.replace("::", self.syntax.separator))
+            stack.append(_Scope(node.end_byte, around.prefix, around.symbol, around.owner, around.type_owner))
+        elif main == "implementation":
+            owner = self._within(around.prefix, bare_type(self._text(captures["owner"][0])))
+            stack.append(_Scope(node.end_byte, owner, around.symbol, owner, owner, SymbolKind.CLASS))
+        elif main == "namespace":
+            if captures.get("name"):
+                name = dotted(self._text(captures["name"][0])).replace(".", self.syntax.separator)
+                prefix = self._within(around.prefix, name)
+            else:  # what it holds is seen by this file alone
+                prefix = self.naming.module
             stack.append(_Scope(node.end_byte, prefix, around.symbol, prefix))
-            return
-        if name:
+        elif name := self._text(captures["name"][0], _LONGEST_NAME).strip("\"'`"):
             self._define(main, name, node, captures, stack)
 
     def _define(self, main: str, name: str, node: "Node", captures: "Captures", stack: list[_Scope]) -> None:
         around = stack[-1]
         prefix, kind = around.prefix, _KINDS[main]
-        if captures.get("owner"):
-            prefix = self._within(around.prefix, _type(_text(captures["owner"][0])))
+        functions = (SymbolKind.FUNCTION, SymbolKind.METHOD)
+        if kind is SymbolKind.CONSTANT and any(scope.kind in functions for scope in stack):
+            return
+        owner = bare_type(self._text(captures["owner"][0])) if captures.get("owner") else ""
+        if "::" in name and main != "test":
+            owner, _, name = re.sub(r"<[^<>]*>", "", name).rpartition("::")
+        storage = self._text(captures["storage"][0]) if captures.get("storage") else ""
+        if owner:
+            prefix = self._within(prefix, owner.replace(".", self.syntax.separator))
+        elif (main == "test" and not prefix) or (
+            around.kind not in _OWNING and self.syntax.is_local(name, storage)
+        ):
+            prefix = self.naming.module
+        if kind is SymbolKind.FUNCTION and main != "test" and (owner or around.kind in _OWNING):
             kind = SymbolKind.METHOD
-        elif kind is SymbolKind.FUNCTION and main != "test" and around.kind in _OWNING:
-            kind = SymbolKind.METHOD
-        joint = self.syntax.member_separator if kind is SymbolKind.METHOD else self.syntax.separator
+        instance = kind is SymbolKind.METHOD and not captures.get("static")
+        joint = self.syntax.member_separator if instance and around.kind in _OWNING else self.syntax.separator
+        joint = "." if captures.get("static") else joint
+        name = name.partition("<")[0] if kind in _OWNING else name
         qualified = f"{prefix}{joint}{name}" if prefix else name
-        first = node.start_point.row
-        head = "\n".join(self.lines[max(first - 3, 0) : captures["name"][0].start_point.row + 1])
+        first = self._first_line(node, captures)
+        head = "\n".join(self.lines[self._top(first) : captures["name"][0].start_point.row + 1])
         self.symbols.append(
             Symbol(
                 qualified,
                 name,
                 kind,
                 first + 1,
-                node.end_point.row + 1,
+                node.end_point.row + (1 if node.end_point.column else 0),
                 doc=doc_before(first, self.ends, self.lines),
                 is_test=self.in_tests or main == "test" or self.syntax.is_test(name, kind, head),
             )
         )
         self.facts.members.append([prefix, name, qualified])
-        stack.append(_Scope(node.end_byte, qualified, qualified, qualified, kind))
+        if kind is not SymbolKind.CONSTANT:
+            holder = prefix if owner else qualified if kind in _OWNING else around.type_owner
+            stack.append(_Scope(node.end_byte, qualified, qualified, qualified, holder, kind))
+
+    def _first_line(self, node: "Node", captures: "Captures") -> int:
+        """Return the line (from 0) of a definition; that of its name where it begins in the midst of one."""
+        return min(node.start_point.row, captures["name"][0].start_point.row)
+
+    def _top(self, line: int) -> int:
+        """Return the first line of the attributes above a line."""
+        while line > 0 and self.lines[line - 1].lstrip().startswith("#["):
+            line -= 1
+        return line
 
     def _within(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.syntax.separator}{name}" if prefix else name
@@ -217,118 +265,83 @@ class _Reader:
     def _refer(self, main: str, node: "Node", captures: "Captures", stack: list[_Scope]) -> None:
         line = node.start_point.row + 1
         if main == "import":
+            within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
             self.facts.imports.extend(
-                [item.module, item.member, item.local, line, item.exported]
+                [item.module, item.member, item.local, line, item.exported, within]
                 for item in self.syntax.imports(captures)
             )
         elif main == "base":
-            self.facts.bases.append([stack[-1].owner, _type(_text(node)), line])
+            for base in captures["base"]:
+                self.facts.bases.append([stack[-1].owner, bare_type(self._text(base)), line])
         elif main == "returns":
-            if stack[-1].kind in (SymbolKind.FUNCTION, SymbolKind.METHOD):
-                self.facts.returns.append([stack[-1].symbol, _type(_text(node))])
-        elif main == "call":
+            holder = stack[-1] if stack[-1].kind or len(stack) == 1 else stack[-2]
+            if holder.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}:
+                self.facts.returns.append([holder.symbol, bare_type(self._text(node))])
+        elif main == "tokens":
+            self._tokens(node, line, stack)
+        elif main != "call":
+            self._variable(main, node, captures, stack)
+        elif node.start_byte not in self.tests:
             self._call(captures, line, stack)
-        elif node.start_byte not in self.heads:
-            self._variable(main, _text(node), captures, stack)
 
-    def _variable(self, main: str, name: str, captures: "Captures", stack: list[_Scope]) -> None:
-        declared = self._declared(captures)
-        owners = [scope.owner for scope in stack if scope.kind in _OWNING]
-        if main == "field" or (stack[-1].kind in _OWNING):
-            if owners and declared:
-                self.facts.fields.append([owners[-1], name, declared])
-            return
-        if len(stack) > 1 or declared:
-            stack[-1].names.setdefault(name, declared)
+    def _tokens(self, node: "Node", line: int, stack: list[_Scope]) -> None:
+        """Note the calls in the arguments of a macro, which no grammar reads."""
+        for found in _CALLED.finditer(self._text(node, _LONGEST_TOKENS)):
+            receiver, _, name = dotted(found[2]).rpartition(".")
+            on = "?" if found[1] else receiver and receiver_of(self.syntax, receiver)
+            self._note(on, name, line, stack)
 
-    def _declared(self, captures: "Captures") -> str:
-        """Return the type that a declaration states; `name()` for what a call returns."""
-        if captures.get("type"):
-            return _type(_text(captures["type"][0]))
-        if not captures.get("value"):
-            return ""
-        value = _text(captures["value"][0])
-        if made := _MAKING.match(value):
-            return _path(made[1])
-        if called := _CALLING.match(value):
-            path = _path(called[1])
-            owner, _, name = path.rpartition(".")
-            return owner if owner and name in self.syntax.constructors else f"{path}()"
-        return ""
+    def _variable(self, main: str, node: "Node", captures: "Captures", stack: list[_Scope]) -> None:
+        stated = self._text(captures["type"][0]) if captures.get("type") else ""
+        value = self._text(captures["value"][0]) if captures.get("value") else ""
+        declared = type_stated(self.syntax, stated, value)
+        is_head = node.start_byte in self.heads
+        name = self._text(node, _LONGEST_NAME).lstrip("@#$")
+        around = stack[-1]
+        if main == "field":
+            if around.type_owner and declared:
+                self.facts.fields.append([around.type_owner, name, declared])
+        elif around.kind in _OWNING:
+            return  # the parameter of a method that is declared only
+        elif declared or (len(stack) > 1 and not is_head):
+            names = around.names
+            names[name] = names.get(name) or declared
 
     def _call(self, captures: "Captures", line: int, stack: list[_Scope]) -> None:
-        name = _path(_type(_text(captures["callee"][0])))
+        callee = captures["callee"][0]
+        name = dotted(bare_type(self._text(callee)))
         receiver = ""
         if captures.get("receiver"):
-            receiver = self._receiver(_text(captures["receiver"][0]))
+            on = captures["receiver"][0]
+            long = on.end_byte - on.start_byte > _LONGEST_RECEIVER
+            receiver = "?" if long else receiver_of(self.syntax, self._text(on))
         elif "." in name:
             receiver, _, name = name.rpartition(".")
-        if not name:
-            return
-        declared = ""
-        first, _, _ = (receiver or name).partition(".")
-        for scope in reversed(stack):
-            if first in scope.names:
-                declared = scope.names[first] or "?"
-                break
+            receiver = receiver_of(self.syntax, receiver)
+        if name and name not in self.syntax.selves and callee.start_byte not in self.heads:
+            self._note(receiver, name, line, stack)
+
+    def _note(self, receiver: str, name: str, line: int, stack: list[_Scope]) -> None:
+        first = (receiver or name).partition(".")[0]
+        declared = next((scope.names[first] or "?" for scope in reversed(stack) if first in scope.names), "")
         if declared and not receiver:
             return  # a variable is called; what it holds is not stated
-        owner = next((scope.owner for scope in reversed(stack) if scope.kind in _OWNING), "")
-        self.facts.calls.append([stack[-1].symbol, receiver, name, line, declared, owner])
+        around = stack[-1]
+        self.facts.calls.append([around.symbol, receiver, name, line, declared, around.type_owner])
 
-    def _receiver(self, text: str) -> str:
-        """Return whom a call goes to: names joined by dots, `@self` first for the object itself.
-
-        `?` is anything else, `=Type` an object that is made on the spot.
-        """
-        if len(text) > _LONGEST_RECEIVER:
-            return "?"
-        if made := _MAKING.match(text.lstrip("(")):
-            return f"={_path(made[1])}"
-        path = _path(text)
-        if not _PATH.match(path):
-            called = _CALLING.fullmatch(text)
-            return f"={_path(called[1])}()" if called and _PATH.match(_path(called[1])) else "?"
-        first, dot, rest = path.partition(".")
-        if first in self.syntax.selves:
-            return f"@self{dot}{rest}"
-        if first in self.syntax.supers:
-            return f"@super{dot}{rest}"
-        return path
+    def _text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
+        end = min(node.end_byte, node.start_byte + most)
+        return self.source[node.start_byte : end].decode("utf-8", "replace")
 
     def _defines(self) -> str:
-        shown = [item for item in self.symbols if item.kind is not SymbolKind.METHOD]
+        known = {item.qualified for item in self.symbols}
+        tops = {row[2] for row in self.facts.members if row[0] not in known}
+        kinds = (SymbolKind.CONSTANT, SymbolKind.METHOD)
+        shown = [item for item in self.symbols if item.qualified in tops and item.kind not in kinds]
+        shown = shown or [item for item in self.symbols if item.kind not in kinds] or self.symbols
         told = [item.doc for item in shown if item.doc]
         if len(shown) == 1 and told:
             return told[0]
         names = list(dict.fromkeys(item.name for item in shown))
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-        return f"defines {', '.join(names[:4])}{more}" if names else ""
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _path(text: str) -> str:
-    """Return names with dots between them, whatever the language puts there."""
-    return _SEPARATORS.sub(".", text.strip())
-
-
-def _type(text: str) -> str:
-    """Return a type's bare name: no arguments, pointers, references, nor what says that it may be missing."""
-    bare = text.strip().removeprefix(":").strip()
-    bare = re.sub(
-        r"^(?:(?:const|mut|dyn|impl|struct|class|enum|readonly|ref|unsigned|static)\s+|[&*?\[\]]+\s*|'\w+\s+)+",
-        "",
-        bare,
-    )
-    wrapped = re.match(
-        r"(?:Promise|Option|Result|Box|Rc|Arc|RefCell|Mutex|std::unique_ptr|std::shared_ptr|unique_ptr|shared_ptr|Optional|Task)\s*<\s*(.+?)\s*(?:,.*)?>\s*$",
-        bare,
-        re.DOTALL,
-    )
-    if wrapped:
-        return _type(wrapped[1])
-    bare = re.split(r"[<({|&\[]", bare, maxsplit=1)[0]
-    return _path(bare.rstrip("*&?! \t\n"))
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return f"defines {', '.join(names[:_MOST_NAMED])}{more}" if names else ""

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
 from ragmem.errors import SourceError
+from ragmem.readers.code.c import is_cpp
 from ragmem.readers.code.languages import LANGUAGES, language_of
 from ragmem.readers.code.outline import outline
 from ragmem.readers.code.refusals import refusal
@@ -13,6 +14,13 @@ from ragmem.readers.code.syntax import Syntax
 _SYNTAXES = {
     "javascript": ("javascript", "JAVASCRIPT"),
     "typescript": ("javascript", "TYPESCRIPT"),
+    "go": ("go", "GO"),
+    "rust": ("rust", "RUST"),
+    "java": ("java", "JAVA"),
+    "c": ("c", "C"),
+    "cpp": ("c", "CPP"),
+    "ruby": ("ruby", "RUBY"),
+    "csharp": ("csharp", "CSHARP"),
 }
 
 
@@ -29,6 +37,8 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
         )
     if problem := refusal(path, text):
         return unread(path, text, name, problem)
+    if name == "c" and path.endswith(".h") and is_cpp(text):
+        name = "cpp"
     return outline(path, text, language=name, syntax=_syntax(name, path))
 
 

@@ -1,0 +1,148 @@
+"""C and C++."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ragmem.domain.code import SymbolKind
+from ragmem.readers.code.syntax import Import, Syntax, named_by_path, node_text
+
+if TYPE_CHECKING:  # the parser is loaded when a file is read
+    from ragmem.readers.code.syntax import Captures
+
+_POINTED = """
+(function_definition (storage_class_specifier)? @storage declarator: {declarator}) @function
+"""
+_DECLARATORS = (
+    "{function}",
+    "(pointer_declarator declarator: {function})",
+    "(pointer_declarator declarator: (pointer_declarator declarator: {function}))",
+)
+_REFERENCE = "(reference_declarator {function})"
+
+_COMMON = """
+(comment) @comment
+(struct_specifier name: (type_identifier) @name body: (_)) @class
+(union_specifier name: (type_identifier) @name body: (_)) @class
+(enum_specifier name: (type_identifier) @name body: (_)) @class
+(type_definition type: (_ !name body: (_)) declarator: (type_identifier) @name) @class
+(preproc_def name: (identifier) @name value: (_)) @constant
+(preproc_function_def name: (identifier) @name) @function
+(declaration (storage_class_specifier)? @storage (type_qualifier) @_how
+  declarator: (init_declarator declarator: (identifier) @name)
+  (#match? @_how "const")) @constant
+
+(field_declaration type: (_) @type declarator: [(field_identifier) @field
+  (pointer_declarator declarator: (field_identifier) @field)])
+(parameter_declaration type: (_) @type declarator: [(identifier) @variable
+  (pointer_declarator declarator: (identifier) @variable)])
+(declaration type: (_) @type declarator: [(identifier) @variable
+  (pointer_declarator declarator: (identifier) @variable)])
+(declaration type: (_) @type declarator: (init_declarator declarator: [(identifier) @variable
+  (pointer_declarator declarator: (identifier) @variable)] value: (_) @value))
+
+(call_expression function: (identifier) @callee) @call
+(call_expression function: (field_expression argument: (_) @receiver field: (field_identifier) @callee)) @call
+(preproc_include) @import
+"""
+
+_CPP = """
+(class_specifier name: [(type_identifier) (template_type)] @name body: (_)) @class
+(struct_specifier name: (template_type) @name body: (_)) @class
+(alias_declaration name: (type_identifier) @name) @class
+(concept_definition name: (identifier) @name) @interface
+(namespace_definition name: (_) @name) @namespace
+(namespace_definition !name) @namespace
+(lambda_expression) @scope
+(field_declaration declarator: (function_declarator declarator: (field_identifier) @name)
+  default_value: (number_literal)) @method
+(function_definition
+  declarator: (function_declarator declarator: (identifier) @_macro
+    parameters: (parameter_list . (parameter_declaration) . (parameter_declaration type: (_) @name) .))
+  (#match? @_macro "^(TEST|TEST_F|TEST_P|TYPED_TEST)$")) @test
+
+(base_class_clause [(type_identifier) (qualified_identifier) (template_type)] @base)
+(field_declaration type: (_) @type declarator: (reference_declarator (field_identifier) @field))
+(parameter_declaration type: (_) @type declarator: (reference_declarator (identifier) @variable))
+(optional_parameter_declaration type: (_) @type declarator: [(identifier) @variable
+  (pointer_declarator declarator: (identifier) @variable) (reference_declarator (identifier) @variable)])
+(declaration type: (_) @type
+  declarator: (init_declarator declarator: (reference_declarator (identifier) @variable) value: (_) @value))
+(for_range_loop type: (_) @type
+  declarator: [(identifier) @variable (reference_declarator (identifier) @variable)])
+
+(call_expression function: (qualified_identifier) @callee) @call
+(call_expression function: (template_function name: (identifier) @callee)) @call
+(call_expression function: (field_expression argument: (_) @receiver
+  field: (template_method name: (field_identifier) @callee))) @call
+(new_expression type: [(type_identifier) (qualified_identifier) (template_type)] @callee) @call
+(using_declaration) @import
+"""
+
+
+def _functions(names: str, declarators: tuple[str, ...]) -> str:
+    function = f"(function_declarator declarator: {names} @name)"
+    return "".join(
+        _POINTED.format(declarator=declarator.format(function=function)) for declarator in declarators
+    )
+
+
+_C_QUERY = _COMMON + _functions("(identifier)", _DECLARATORS)
+_CPP_NAMES = (
+    "[(identifier) (field_identifier) (qualified_identifier) (destructor_name) (operator_name)"
+    " (template_function)]"
+)
+_CPP_QUERY = _COMMON + _CPP + _functions(_CPP_NAMES, (*_DECLARATORS, _REFERENCE))
+
+_INCLUDE = re.compile(r"""#\s*include(?:_next)?\s*(["<])([^">]+)[">]""")
+_USING = re.compile(r"using\s+(namespace\s+)?([\w:]+)\s*;")
+_CPP_ONLY = re.compile(
+    r"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:)|std::|"
+    r"\bvirtual\b|\bconstexpr\b|^#include\s*<(?:string|vector|memory|iostream|map|functional|utility)>",
+    re.MULTILINE,
+)
+_GUARDED = re.compile(r"#\s*ifdef\s+__cplusplus\b.*?#\s*endif", re.DOTALL)
+
+
+def is_cpp(text: str) -> bool:
+    """Tell whether a header that might be C holds what only C++ knows."""
+    return bool(_CPP_ONLY.search(_GUARDED.sub("", text)))
+
+
+def _imports(captures: "Captures") -> Iterator[Import]:
+    text = node_text(captures["import"][0])
+    if include := _INCLUDE.match(text):
+        yield Import(include[2] if include[1] == "<" else f"./{include[2]}", "*", "")
+    elif using := _USING.match(text):
+        owner, _, name = using[2].rpartition("::")
+        yield Import(f"::{using[2]}" if using[1] else f"::{owner}", "*" if using[1] else name, name)
+
+
+def _is_local(name: str, storage: str) -> bool:
+    return storage == "static" or name == "main"
+
+
+def _is_test(name: str, kind: SymbolKind, _around: str) -> bool:
+    return kind is SymbolKind.FUNCTION and name.startswith(("test_", "Test_"))
+
+
+def _is_test_file(path: str) -> bool:
+    return bool(re.search(r"(?:^|/)tests?/|(?:_tests?|^tests?_\w+|/test_\w+|[a-z]Tests?)\.\w+$", path))
+
+
+def _syntax(package: str, query: str) -> Syntax:
+    return Syntax(
+        package,
+        query,
+        naming=named_by_path,
+        is_test_file=_is_test_file,
+        separator="::",
+        member_separator="::",
+        is_test=_is_test,
+        is_local=_is_local,
+        imports=_imports,
+    )
+
+
+C = _syntax("tree_sitter_c", _C_QUERY)
+CPP = _syntax("tree_sitter_cpp", _CPP_QUERY)

@@ -1,0 +1,80 @@
+"""What the text of an expression tells: names, types, whom a call goes to."""
+
+import re
+
+from ragmem.readers.code.syntax import Syntax
+
+_SEPARATORS = re.compile(r"\s*(?:\?\.|!\.|->|::|&\.|\.)\s*")
+_PATH = re.compile(r"@{0,2}[\w$]+(?:\.[\w$]+)*\Z")
+_MAKING = re.compile(r"(?:await\s+)?new\s+([\w$.:\\]+)")
+_SHARED = re.compile(r"(?:std::)?make_(?:unique|shared)<([^>]+)>")
+_CALLING = re.compile(r"(?:await\s+)?([@$\w.:]+)(?:(?:::)?<[^()]*>)?\(.*", re.DOTALL)
+_BUILDING = re.compile(r"([\w.:]+)\.(\w+)(?!\w)")
+_BEFORE_TYPE = re.compile(
+    r"(?:(?:const|mut|dyn|impl|struct|class|enum|union|readonly|ref|static|async)\s+|[&*?\[\]]+\s*|'\w+\s+)+"
+)
+_WRAPPED = re.compile(
+    r"(?:std::|sync::|rc::)?(?:Promise|Option|Result|Box|Rc|Arc|RefCell|Mutex|RwLock|Optional|Task|ValueTask|"
+    r"unique_ptr|shared_ptr|weak_ptr)\s*<(.*)"
+)
+_MOST_WRAPPED = 5
+_INFERRED = frozenset({"var", "auto", "dynamic", "let"})
+
+
+def dotted(text: str) -> str:
+    """Return names with dots between them, whatever the language puts there."""
+    return _SEPARATORS.sub(".", text.strip()).strip(".")
+
+
+def bare_type(text: str) -> str:
+    """Return a type's bare name: no arguments, pointers, references, nor what may hold one of it."""
+    bare = text.strip().removeprefix(":")
+    for _ in range(_MOST_WRAPPED):
+        bare = _BEFORE_TYPE.sub("", bare.strip())
+        wrapped = _WRAPPED.match(bare)
+        if not wrapped:
+            break
+        bare = wrapped[1]
+    return dotted(re.split(r"[<({|&\[;,=]", bare, maxsplit=1)[0].rstrip("*&?!> \t\n"))
+
+
+def type_stated(syntax: Syntax, stated: str, value: str) -> str:
+    """Return the type that a declaration gives by a type or a value; `name()` for what a call returns."""
+    if stated and (bare := bare_type(stated)) not in _INFERRED:
+        return bare
+    if made := _MAKING.match(value):
+        return dotted(made[1])
+    if shared := _SHARED.match(value):
+        return bare_type(shared[1])
+    if (built := _BUILDING.match(value)) and built[2] in syntax.constructors:
+        return dotted(built[1])
+    called = _CALLING.match(value)
+    return f"{receiver_of(syntax, called[1])}()" if called else ""
+
+
+def receiver_of(syntax: Syntax, text: str) -> str:
+    """Return whom a call goes to: names joined by dots, `@self` first for the object itself.
+
+    `?` is anything else, `=Type` an object that is made on the spot, `=name()` what a call returns.
+    """
+    bare = text.strip().lstrip("(*&")
+    if made := _MAKING.match(bare):
+        return f"={dotted(made[1])}"
+    path = dotted(bare if "(" in bare else bare.rstrip(")"))
+    if _PATH.match(path):
+        return _named(syntax, path)
+    called = _CALLING.fullmatch(bare)
+    if called and "." not in bare[called.end(1) :]:
+        return f"={receiver_of(syntax, called[1])}()"
+    return "?"
+
+
+def _named(syntax: Syntax, path: str) -> str:
+    if path.endswith(".this"):  # Java's name for the object around an inner one
+        return "@self"
+    if path.startswith("@"):
+        return f"@self.{path.lstrip('@')}"
+    first, dot, rest = path.partition(".")
+    if first in syntax.selves:
+        return f"@self{dot}{rest}"
+    return f"@super{dot}{rest}" if first in syntax.supers else path

@@ -1,0 +1,84 @@
+"""Go."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from ragmem.readers.code.syntax import Import, Naming, Syntax, node_text
+
+if TYPE_CHECKING:  # the parser is loaded when a file is read
+    from ragmem.readers.code.syntax import Captures
+
+_QUERY = """
+(comment) @comment
+(package_clause (package_identifier) @name) @package
+(type_spec name: (type_identifier) @name type: (interface_type)) @interface
+(type_spec name: (type_identifier) @name type: (_)) @class
+(type_alias name: (type_identifier) @name) @class
+(interface_type (method_elem name: (field_identifier) @name) @method)
+(function_declaration name: (identifier) @name) @function
+(method_declaration
+  receiver: (parameter_list (parameter_declaration type: (_) @owner))
+  name: (field_identifier) @name) @method
+(source_file (const_declaration (const_spec name: (identifier) @name (#match? @name "^[A-Z]")) @constant))
+(source_file (var_declaration (var_spec name: (identifier) @name (#match? @name "^[A-Z]")) @constant))
+(func_literal) @scope
+
+(struct_type (field_declaration_list (field_declaration !name type: (_) @base)))
+(interface_type (type_elem . [(type_identifier) (qualified_type)] @base .))
+(field_declaration name: (field_identifier) @field type: (_) @type)
+
+(parameter_declaration name: (identifier) @variable type: (_) @type)
+(variadic_parameter_declaration name: (identifier) @variable)
+(var_spec name: (identifier) @variable type: (_) @type)
+(var_spec . name: (identifier) @variable value: (expression_list . (_) @value))
+(short_var_declaration
+  left: (expression_list . (identifier) @variable)
+  right: (expression_list . [(composite_literal type: (_) @type)
+                             (unary_expression operand: (composite_literal type: (_) @type))
+                             (call_expression) @value
+                             (_)]))
+(range_clause left: (expression_list (identifier) @variable))
+
+(call_expression function: (identifier) @callee) @call
+(call_expression
+  function: (selector_expression operand: (_) @receiver field: (field_identifier) @callee)) @call
+(composite_literal type: [(type_identifier) (qualified_type)] @callee) @call
+(function_declaration result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
+(function_declaration result: (parameter_list . (parameter_declaration type: (_) @returns)))
+(method_declaration result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
+(method_declaration result: (parameter_list . (parameter_declaration type: (_) @returns)))
+(method_elem result: [(type_identifier) (pointer_type) (qualified_type)] @returns)
+(import_spec) @import
+"""
+
+_SPEC = re.compile(r"""(?:([\w.]+)\s+)?["`]([^"`]+)["`]""")
+_VERSION = re.compile(r"v\d+$")
+
+
+def _imports(captures: "Captures") -> Iterator[Import]:
+    if not (spec := _SPEC.match(node_text(captures["import"][0]))):
+        return
+    local, module = spec[1] or "", spec[2]
+    if not local:
+        parts = module.split("/")
+        local = parts[-2] if len(parts) > 1 and _VERSION.match(parts[-1]) else parts[-1]
+        local = local.removeprefix("go-").removesuffix("-go").partition(".")[0]
+    yield Import(module, "*" if local == "." else "", "" if local in {"_", "."} else local)
+
+
+def _naming(path: str) -> Naming:
+    folder = str(PurePosixPath(path).parent)
+    return Naming(path, "" if folder == "." else folder)
+
+
+GO = Syntax(
+    "tree_sitter_go",
+    _QUERY,
+    naming=_naming,
+    is_test_file=lambda path: path.endswith("_test.go"),
+    imports=_imports,
+    selves=frozenset(),
+    supers=frozenset(),
+)

@@ -1,0 +1,136 @@
+"""Rust."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ragmem.domain.code import SymbolKind
+from ragmem.readers.code.syntax import Import, Naming, Syntax, node_text
+
+if TYPE_CHECKING:  # the parser is loaded when a file is read
+    from ragmem.readers.code.syntax import Captures
+
+_QUERY = """
+[(line_comment) (block_comment)] @comment
+(struct_item name: (type_identifier) @name) @class
+(union_item name: (type_identifier) @name) @class
+(enum_item name: (type_identifier) @name) @class
+(type_item name: (type_identifier) @name) @class
+(trait_item name: (type_identifier) @name) @interface
+(impl_item type: (_) @owner) @implementation
+(function_item name: (identifier) @name) @function
+(function_signature_item name: (identifier) @name) @function
+(const_item name: (identifier) @name) @constant
+(static_item name: (identifier) @name) @constant
+(macro_definition name: (identifier) @name) @function
+(mod_item name: (identifier) @name body: (_)) @module
+(closure_expression) @scope
+
+(impl_item trait: [(type_identifier) (scoped_type_identifier) (generic_type)] @base)
+(trait_item bounds: (trait_bounds [(type_identifier) (scoped_type_identifier) (generic_type)] @base))
+(field_declaration name: (field_identifier) @field type: (_) @type)
+
+(parameter pattern: (identifier) @variable type: (_) @type)
+(closure_parameters (identifier) @variable)
+(closure_parameters (parameter pattern: (identifier) @variable type: (_) @type))
+(let_declaration pattern: (identifier) @variable type: (_) @type)
+(let_declaration pattern: (identifier) @variable !type value: (struct_expression name: (_) @type))
+(let_declaration pattern: (identifier) @variable !type value: (_) @value)
+(for_expression pattern: (identifier) @variable)
+
+(call_expression function: [(identifier) (scoped_identifier)] @callee) @call
+(call_expression function: (generic_function function: [(identifier) (scoped_identifier)] @callee)) @call
+(call_expression function: (field_expression value: (_) @receiver field: (field_identifier) @callee)) @call
+(struct_expression name: [(type_identifier) (scoped_type_identifier)] @callee) @call
+(macro_invocation macro: [(identifier) (scoped_identifier)] @callee) @call
+(macro_invocation (token_tree) @tokens)
+(function_item return_type: (_) @returns)
+(function_signature_item return_type: (_) @returns)
+(use_declaration) @import
+(mod_item name: (identifier) !body) @import
+(extern_crate_declaration) @import
+"""
+
+_TOKENS = re.compile(r"[\w:#]+|[{},*]")
+_MODULE = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)")
+_USE = re.compile(r"(pub(?:\([^)]*\))?\s+)?use\s+(.*?);?\s*$", re.DOTALL)
+_EXTERN = re.compile(r"extern\s+crate\s+(\w+)(?:\s+as\s+(\w+))?")
+_TEST = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case|bench|proptest)\b")
+_OTHER_TARGETS = ("tests", "benches", "examples")
+
+
+def _imports(captures: "Captures") -> Iterator[Import]:
+    text = node_text(captures["import"][0])
+    if module := _MODULE.match(text):
+        yield Import(f"self::{module[1]}", "", module[1])
+    elif extern := _EXTERN.search(text):
+        yield Import(extern[1], "", extern[2] or extern[1])
+    elif use := _USE.match(text):
+        for path, local in _used(use[2]):
+            module_path, _, member = path.rpartition("::")
+            if not module_path:
+                yield Import(path, "", local, exported=bool(use[1]))
+            else:
+                yield Import(module_path, member, local, exported=bool(use[1]))
+
+
+def _used(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a `use` names, with its name in the file: `a::{b, c as d}` is `a::b` and `a::c`."""
+    prefixes = [""]
+    path, alias, naming = "", "", False
+    for part in [*_TOKENS.findall(text), ","]:
+        if part == "{":
+            prefixes.append(prefixes[-1] + path)
+            path = ""
+        elif part in {",", "}"}:
+            if path:
+                whole = (prefixes[-1] + path).removesuffix("::self")
+                yield whole, "*" if path.endswith("*") else alias or whole.rpartition("::")[2]
+            path, alias, naming = "", "", False
+            if part == "}" and len(prefixes) > 1:
+                prefixes.pop()
+        elif part == "as":
+            naming = True
+        elif naming:
+            alias = part
+        else:
+            path += part
+
+
+def _naming(path: str) -> Naming:
+    parts = path.removesuffix(".rs").split("/")
+    mark = next((at for at, part in enumerate(parts[:-1]) if part == "src"), -1)
+    if mark < 0:
+        mark = next((at for at, part in enumerate(parts[:-1]) if part in _OTHER_TARGETS), -1)
+        inside = parts[mark:] if mark >= 0 else parts
+    else:
+        inside = parts[mark + 1 :]
+    if inside[-1] == "mod" or inside == ["lib"]:
+        inside = inside[:-1]
+    crate = parts[mark - 1].replace("-", "_") if mark > 0 else "crate"
+    module = "::".join([crate, *inside] if mark >= 0 else inside) or crate
+    return Naming(module, module)
+
+
+def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
+    return (kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and bool(_TEST.search(around))) or (
+        kind is SymbolKind.MODULE and "cfg(test)" in around
+    )
+
+
+def _is_test_file(path: str) -> bool:
+    return bool(re.search(r"(?:^|/)tests?/|(?:^|/)tests?\.rs$|_tests?\.rs$", path))
+
+
+RUST = Syntax(
+    "tree_sitter_rust",
+    _QUERY,
+    naming=_naming,
+    is_test_file=_is_test_file,
+    separator="::",
+    member_separator="::",
+    is_test=_is_test,
+    imports=_imports,
+    selves=frozenset({"self", "Self"}),
+    supers=frozenset(),
+)

@@ -24,6 +24,7 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
     "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
+    "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
     "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),

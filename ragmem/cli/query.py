@@ -25,6 +25,7 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.domain.model import Kind, Match
+from ragmem.domain.record_types import RecordType
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ def query(
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; repeatable.")
     ] = None,
+    type_: Annotated[
+        list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
+    ] = None,
     since: Annotated[
         str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
     ] = "",
@@ -155,6 +159,7 @@ def query(
             sources=sources,
             spec=spec,
             tags=tuple(tag or ()),
+            types=tuple(type_ or ()),
             since=parse_moment(since, now=moment) if since else None,
             limit=limit or memory.settings.query.limit,
             mode=mode.value if mode else None,

@@ -146,7 +146,7 @@ def _checked(shape: Shape, field: Field, value: object) -> Value | None:
         return None
     match field.form:
         case Form.TEXT | Form.PATH:
-            return _text(shape, field, value)
+            return _text(shape, field, value if isinstance(value, bool) else _scalar(value))
         case Form.FLAG:
             return _flag(shape, field, value)
         case Form.TEXTS | Form.PATHS:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.recorded import recorded
+from ragmem.config import Settings
 from ragmem.config.settings import SignalRule
 from ragmem.domain.model import Draft, Memory
 from ragmem.domain.record_types import RecordType
@@ -17,7 +18,8 @@ from ragmem.errors import UsageError
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.asking import Answer, Question
 from ragmem.services.hand_in import HandIn, scope_of
-from ragmem.services.ingest import Ingested
+from ragmem.services.ingest import Change, Ingested
+from ragmem.services.judge import judge
 from ragmem.services.scope import finder
 from ragmem.services.shapes import memory_shape
 
@@ -35,6 +37,7 @@ class Remembers(Protocol):
     """What of an open memory records need; `ragmem.memory.Ragmem` has it, with what `Recording` adds."""
 
     catalog: Catalog
+    settings: Settings
     home: Path
     cwd: Path
 
@@ -138,6 +141,14 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored(Recorded):
+    """A record that was stored; `change` tells whether it is new, `note` why it is not indexed yet."""
+
+    change: Change = "new"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Where:
     """Which records are meant: of these projects (names, ids or paths), of this spec, since then.
 
@@ -150,15 +161,36 @@ class Where:
     since: datetime | None = None
 
 
-def add(memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime) -> list[Ingested]:
+def add(memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime) -> list[Stored]:
     """Store records whole, however short: durable at once, indexed right after as far as a model can be had.
 
     One that is there already is not doubled; its date becomes that of now, or the one that is wished.
     """
+    drafts, projects = _drafts(memory, records, wish, now=now)
+    done = memory.ingest(drafts, projects=projects, rule="off")
+    return [
+        Stored(item, ingested.judged.memory, change=ingested.change, note=ingested.note)
+        for item, ingested in zip(records, done, strict=True)
+    ]
+
+
+def shown_only(memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime) -> list[Stored]:
+    """Return what `add` would store, without storing it."""
+    drafts, _ = _drafts(memory, records, wish, now=now)
+    sizes = memory.settings.chunking
+    return [
+        Stored(item, judge(draft, now=now, sizes=sizes, rule="off").memory)
+        for item, draft in zip(records, drafts, strict=True)
+    ]
+
+
+def _drafts(
+    memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime
+) -> tuple[list[Draft], ProjectFinder]:
     projects = finder(memory.catalog, home=memory.home)
     scope = scope_of(memory.cwd, wish, catalog=memory.catalog, projects=projects)
     drafts = [draft_of(item, scope=scope, event_time=wish.at or now, tags=wish.tags) for item in records]
-    return memory.ingest(drafts, projects=projects, rule="off")
+    return drafts, projects
 
 
 def read(

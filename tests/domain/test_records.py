@@ -113,6 +113,10 @@ def test_a_record_reads_as_markdown():
     assert draft_of(item, scope=Scope(), event_time=NOW).metadata["files"] == "src/pool.py\nsrc/importer.py"
 
 
+def test_a_number_is_a_text():
+    assert record("session_insight", {"session": 12, "summary": "x"}).fields["session"] == "12"
+
+
 def test_what_belongs_to_the_first_line_stands_in_it():
     purpose = record("codebase_discovery", {"path": "src/tide.py", "purpose": "Reads tide tables."})
     assert purpose.text == "# Codebase discovery\n\n`src/tide.py`: Reads tide tables."
@@ -159,7 +163,8 @@ def test_what_is_said_of_a_file_later_takes_the_place_of_what_was_said():
     [
         ("gotcha", {"gotcha": "x", "solutoin": "y"}, 'a gotcha has no field "solutoin"', "solution"),
         ("gotcha", {"trigger": "x"}, 'the gotcha lacks its field "gotcha"', "a trap"),
-        ("gotcha", {"gotcha": 7}, 'the field "gotcha" of the gotcha wants a text, not "7"', "a trap"),
+        ("gotcha", {"gotcha": [7]}, 'the field "gotcha" of the gotcha wants a text, not "[7]"', "a trap"),
+        ("gotcha", {"gotcha": True}, 'the field "gotcha" of the gotcha wants a text, not "true"', "a trap"),
         ("gotcha", {"gotcha": "x", "files": {"a": "b"}}, "wants a list of texts", "files"),
         ("gotcha", {"gotcha": "x", "files": ["a\nb"]}, 'wants a path in one line, not "a b"', "files"),
         ("gotcha", {"gotcha": "x\0"}, "is no text", "UTF-8"),
@@ -183,7 +188,7 @@ def test_what_is_no_record_is_refused_with_its_field_and_the_next_step(kind, fie
     assert hint in refused.value.hint
 
 
-@pytest.mark.parametrize("fields", ["", "[]", "7", '{"gotcha": 7}', '{"other": "x"}', "{}"])
+@pytest.mark.parametrize("fields", ["", "[]", "7", '{"gotcha": []}', '{"other": "x"}', "{}"])
 def test_a_memory_with_other_fields_is_no_record(fields):
     memory = memory_of(record("gotcha", {"gotcha": "x"}))
     memory.metadata["fields"] = fields

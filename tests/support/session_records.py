@@ -166,7 +166,7 @@ RECORDS = {
     "leap": (
         "gotcha",
         {
-            "gotcha": "The AIS decoder returns longitude 181 for 'unknown', which the map draws in the Pacific.",
+            "gotcha": "The AIS decoder gives 181 degrees for 'unknown', which the map draws in the Pacific.",
             "solution": "Drop positions beyond 180 degrees before they are stored.",
         },
     ),

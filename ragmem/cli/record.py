@@ -1,0 +1,163 @@
+"""`ragmem record`: store what a session learnt, as a record with fields."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    open_memory,
+    printable,
+    say,
+    say_json,
+    standard_input,
+    tell,
+)
+from ragmem.domain.record_types import SHAPES, Form, RecordType
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.domain.records import Record
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem record gotcha "Tide tables ignore summer time" --field solution="convert to UTC at once"
+  ragmem record task_outcome "Cache the tides" --field success=yes --field metadata.hours=3
+  echo '{"summary": "Cached the tides", "what_failed": ["lru_cache"]}' | ragmem record session_insight -
+
+\b
+Exit codes:
+  0  stored
+  2  usage or configuration
+"""
+
+
+@app.command(epilog=EPILOG)
+def record(
+    type_: Annotated[RecordType, typer.Argument(metavar="TYPE", help=f"Its sort: {', '.join(RecordType)}.")],
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TEXT]", help="Its main field; - reads all fields as JSON from standard input."
+        ),
+    ] = "",
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field", "-f", metavar="NAME=VALUE", help="A field; repeatable, also for each of several texts."
+        ),
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; repeatable.")] = None,
+    project: Annotated[
+        str, typer.Option("--project", "-p", help="The project it belongs to, or user; else the folder's.")
+    ] = "",
+    spec: Annotated[str, typer.Option("--spec", help="The spec within the project.")] = "",
+    at: Annotated[str, typer.Option("--at", help="When it happened: 2026-03-15, 7d, yesterday.")] = "",
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Store what a session learnt, as a record with fields.
+
+    A type's fields are in docs/records.md, and in the error for one that it does not have.
+    """
+    from ragmem.memory import now
+    from ragmem.services.hand_in import HandIn
+    from ragmem.services.records import add, record_shape, shown_only
+    from ragmem.services.when import parse_moment
+
+    if text == "-" and field:
+        raise UsageError("- and --field exclude each other", hint="put the field into the JSON document")
+    moment = now()
+    wish = HandIn(
+        tags=tuple(tag or ()), project=project, spec=spec, at=parse_moment(at, now=moment) if at else None
+    )
+    with open_memory(quiet=quiet) as memory:
+        records = (
+            _read(type_, memory.settings.seed.max_file_bytes)
+            if text == "-"
+            else [_given(type_, text, field or ())]
+        )
+        stored = (shown_only if dry_run else add)(memory, records, wish, now=moment)
+    if as_json:
+        shapes = [
+            {**record_shape(item), "change": "dry run" if dry_run else item.change, "note": item.note}
+            for item in stored
+        ]
+        say_json({"schema": 1, "dry_run": dry_run, "records": shapes})
+        return EXIT_OK
+    for item in stored:
+        say(printable(item.memory.text) if dry_run else item.memory.short_id)
+    for note in () if quiet else dict.fromkeys(item.note for item in stored if item.note):
+        tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
+    return EXIT_OK
+
+
+def _given(kind: RecordType, text: str, options: Sequence[str]) -> "Record":
+    """Return the record of a text and NAME=VALUE options; raises UsageError."""
+    from ragmem.domain.records import record as checked
+
+    shape = SHAPES[kind]
+    given = [(shape.main, text)] if text else []
+    for option in options:
+        name, divided, value = option.partition("=")
+        if not divided:
+            raise UsageError(f'--field "{option}" has no =', hint="write --field NAME=VALUE")
+        given.append((name.strip(), value))
+    fields: dict[str, Any] = {}
+    for name, value in given:
+        whole, dot, key = name.partition(".")
+        form = shape.by_name[whole].form if whole in shape.by_name else Form.TEXT
+        if dot and form is Form.PAIRS:
+            fields.setdefault(whole, {})[key] = value
+        elif form in (Form.TEXTS, Form.PATHS):
+            fields.setdefault(name, []).append(value)
+        elif form is Form.PAIRS:
+            raise UsageError(
+                f'the field "{name}" of the {kind} wants a name for "{value}"',
+                hint=f"write --field {name}.NAME=VALUE",
+            )
+        elif name in fields:
+            raise UsageError(f'the field "{name}" is given twice', hint="it holds one text")
+        else:
+            fields[name] = value
+    return checked(kind, fields)
+
+
+def _read(kind: RecordType, limit: int) -> "list[Record]":
+    """Return the records of a JSON object of fields, or of a list of such, on standard input."""
+    from ragmem.domain.records import record as checked
+
+    raw = standard_input(limit)
+    if len(raw) > limit:
+        raise UsageError(
+            f"standard input is longer than {limit:,} bytes",
+            hint="raise max_file_mb in [seed] of config.toml",
+        )
+    try:
+        document = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"standard input is no JSON: {_lowered(str(error))}", hint='write {"FIELD": "VALUE", ...}'
+        ) from error
+    items = document if isinstance(document, list) else [document]
+    if not items or not all(isinstance(item, dict) for item in items):
+        raise UsageError(
+            "standard input is no JSON object of fields",
+            hint='write {"FIELD": "VALUE", ...}, or a list of such',
+        )
+    return [checked(kind, item) for item in items]
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -15,7 +15,7 @@ from ragmem.catalog.edits import plain_path
 from ragmem.catalog.migrations import table_exists
 from ragmem.domain.code import Edge, EdgeKind, Symbol, SymbolKind
 
-MOST_FOUND = 200
+MOST_FOUND = 100
 """Symbols or files of one name that `find` returns: a name that more have says nothing."""
 
 How = Literal["qualified", "path", "name", "suffix", "former path"]
@@ -85,7 +85,11 @@ class CodeCounts:
 
 
 class Code:
-    """What is known of the code of projects; all of it is empty where none was ingested."""
+    """What is known of the code of projects; all of it is empty where none was ingested.
+
+    What is found is sorted here and not by SQL, for which SQLite would take the index of the order instead of
+    that of the condition.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -117,11 +121,11 @@ class Code:
 
     def symbols(self, project: str, paths: Iterable[str]) -> list[Located]:
         """Return the symbols of files, in the order in which these define them."""
-        return self._symbols(project, "f.path", paths, order="f.path, s.n")
+        return sorted(self._symbols(project, "f.path", paths), key=lambda one: (one.path, one.symbol.line))
 
     def symbols_named(self, project: str, qualified: Iterable[str]) -> list[Located]:
         """Return the symbols of these qualified names."""
-        return self._symbols(project, "s.qualified", qualified, order="s.qualified, f.path, s.n")
+        return sorted(self._symbols(project, "s.qualified", qualified), key=_by_name)
 
     def symbols_called(self, project: str, names: Iterable[str]) -> list[Located]:
         """Return the symbols with these own names, wherever they are defined."""
@@ -235,14 +239,14 @@ class Code:
         ending = f"/{path}"
         rows = self._rows(
             "SELECT path FROM code_files WHERE root = ? AND name = ?"
-            " AND substr(path, length(path) - ? + 1) = ? ORDER BY path LIMIT ?",
+            " AND substr(path, length(path) - ? + 1) = ? LIMIT ?",
             number,
             path.rpartition("/")[2],
             len(ending),
             ending,
             MOST_FOUND,
         )
-        return [found for (found,) in rows]
+        return sorted(found for (found,) in rows)
 
     def _of_files(self, number: int, how: How, paths: Sequence[str]) -> Found:
         modules = [
@@ -261,23 +265,22 @@ class Code:
     def _named(self, number: int, condition: str, *values: Any, how: How) -> Found | None:
         rows = self._rows(
             f"SELECT {_SYMBOL} FROM code_symbols s JOIN code_files f ON f.n = s.file"
-            f" WHERE s.root = ? AND {condition} ORDER BY s.qualified, f.path, s.n LIMIT ?",
+            f" WHERE s.root = ? AND {condition} LIMIT ?",
             number,
             *values,
             MOST_FOUND,
         )
-        symbols = tuple(map(_located, rows))
+        symbols = tuple(sorted(map(_located, rows), key=_by_name))
         return Found(how, tuple(dict.fromkeys(one.path for one in symbols)), symbols) if symbols else None
 
-    def _symbols(self, project: str, column: str, values: Iterable[str], *, order: str) -> list[Located]:
+    def _symbols(self, project: str, column: str, values: Iterable[str]) -> list[Located]:
         number = self._number(project)
         return [
             _located(row)
             for batch in batches(dict.fromkeys(values))
             for row in self._rows(
                 f"SELECT {_SYMBOL} FROM code_symbols s JOIN code_files f ON f.n = s.file"
-                f" WHERE {column.partition('.')[0]}.root = ? AND {column} IN ({marks(batch)})"
-                f" ORDER BY {order}",
+                f" WHERE {column.partition('.')[0]}.root = ? AND {column} IN ({marks(batch)})",
                 number,
                 *batch,
             )
@@ -285,17 +288,17 @@ class Code:
 
     def _edges(self, project: str, column: str, values: Iterable[str]) -> list[Edge]:
         number = self._number(project)
-        return [
+        found = [
             Edge(path, source, target, EdgeKind(kind), line, bool(internal))
             for batch in batches(dict.fromkeys(values))
             for path, source, target, kind, line, internal in self._rows(
                 f"SELECT {_EDGE} FROM code_edges e JOIN code_files f ON f.n = e.file"
-                f" WHERE e.root = ? AND e.{column} IN ({marks(batch)})"
-                " ORDER BY e.source, e.line, e.target, e.kind",
+                f" WHERE e.root = ? AND e.{column} IN ({marks(batch)})",
                 number,
                 *batch,
             )
         ]
+        return sorted(found, key=lambda one: (one.source, one.line, one.target, one.kind))
 
     def _number(self, project: str) -> int:
         rows = self._rows("SELECT n FROM code_roots WHERE project = ?", project)
@@ -306,6 +309,10 @@ class Code:
             # A home that cannot be written may be older than these tables.
             self._there = self._there or table_exists(self._database, connection, "code_renames")
             return connection.execute(sql, values).fetchall() if self._there else []
+
+
+def _by_name(one: Located) -> tuple[str, str, int]:
+    return one.symbol.qualified, one.path, one.symbol.line
 
 
 def _located(row: Sequence[Any]) -> Located:

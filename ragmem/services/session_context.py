@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.latest import Sort, latest
+from ragmem.catalog.recorded import recorded
 from ragmem.domain.model import EPISODES, USER, Category, Kind, Match, Memory
+from ragmem.domain.record_types import RecordType
+from ragmem.domain.records import type_of
 from ragmem.services.context import (
     MAX_CHARS,
     Context,
@@ -27,13 +31,18 @@ NEAR = 0.12
 """How far below the floor of an answer a memory may still serve a task, which asks for less."""
 
 AMONG_NEAR = 0.6
-"""Share of the best score from which on a memory is shown where none answers."""
+"""Share of the best score from which on a memory is shown where none answers, and a record before others."""
 
 LEAD_TOKENS = 120
 """Tokens of text of each memory in the first round: a part shows several before it shows one whole."""
 
 _ERRORS = (Category.ERROR_SOLUTION, Category.GOTCHA)
 _PATTERNS = (Category.PATTERN, Category.BEST_PRACTICE)
+
+
+def _is_episode(memory: Memory) -> bool:
+    """Tell whether a memory tells of a session: what a source of such holds, or an insight of one."""
+    return memory.source in EPISODES or type_of(memory.source, memory.tags) == RecordType.SESSION_INSIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +58,22 @@ class Part:
 # The mix is that of Graphiti-style project memories, which bring five facts, three patterns, three gotchas
 # and three past sessions; rules and decisions are added, because they hold for any task.
 RULES = Part("Decisions and preferences", 0.20, 5, lambda memory: memory.kind is Kind.PREFERENCE)
-FACTS = Part("What is known about this task", 0.35, 5, lambda memory: memory.source not in EPISODES)
+FACTS = Part("What is known about this task", 0.35, 5, lambda memory: not _is_episode(memory))
 PROBLEMS = Part(
     "Problems met before", 0.20, 3, lambda memory: memory.kind is Kind.ERROR or memory.category in _ERRORS
 )
 PATTERNS = Part("Patterns that work here", 0.10, 3, lambda memory: memory.category in _PATTERNS)
-SESSIONS = Part("Sessions: the nearest, then the last", 0.15, 3, lambda memory: memory.source in EPISODES)
+SESSIONS = Part("Sessions: the nearest, then the last", 0.15, 3, _is_episode)
 WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
 """The parts for a task; the one with the best answer is shown first, those without an answer last."""
+
+RECORDS_OF = (
+    (PROBLEMS, (RecordType.GOTCHA, RecordType.ROOT_CAUSE)),
+    (RULES, (RecordType.USER_CORRECTION,)),
+    (PATTERNS, (RecordType.PATTERN,)),
+    (SESSIONS, (RecordType.SESSION_INSIGHT,)),
+)
+"""What was recorded as such stands first in its part, where it answers the task about as well as the best."""
 
 STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
 LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
@@ -122,13 +139,20 @@ def _for_task(
             more = ask(Question(task, projects=wanted, kinds=kinds, limit=part.most)).matches
             matches += [match for match in more if match.memory.id not in known]
             known |= {match.memory.id for match in more}
+    typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)
+    more_typed = [match for found in typed.values() for match in found if match.memory.id not in known]
+    matches += sorted(more_typed, key=lambda match: -match.score)
     taken = _Taken(home)
-    lessons = [match for match in matches if match.memory.source not in EPISODES]
+    lessons = [match for match in matches if not _is_episode(match.memory)]
     chosen = {
-        part.title: taken.take((match for match in lessons if part.belongs(match.memory)), part.most)
+        part.title: taken.take(
+            chain(typed.get(part.title, ()), (match for match in lessons if part.belongs(match.memory))),
+            part.most,
+        )
         for part in (PROBLEMS, RULES, PATTERNS, FACTS)
     }
-    chosen[SESSIONS.title] = taken.take((match for match in matches if SESSIONS.belongs(match.memory)), 2)
+    told = (match for match in matches if SESSIONS.belongs(match.memory))
+    chosen[SESSIONS.title] = taken.take(chain(typed.get(SESSIONS.title, ()), told), 2)
     standing = _nearest(catalog, _RULES, wanted)
     chosen[RULES.title] += taken.take(standing, RULES.most - len(chosen[RULES.title]))
     last = _nearest(catalog, _EPISODES, wanted)
@@ -139,6 +163,24 @@ def _for_task(
         return min((ranks.get(item.memory.id, len(ranks)) for item in chosen[part.title]), default=len(ranks))
 
     return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)]
+
+
+def _records_first(
+    catalog: Catalog,
+    ask: Callable[[Question], Answer],
+    task: str,
+    projects: tuple[str, ...] | None,
+    *,
+    best: float,
+) -> dict[str, list[Match]]:
+    """Return title of a part -> the records that answer the task about as well as the best memory."""
+    found: dict[str, list[Match]] = {}
+    for part, types in RECORDS_OF:
+        # Most memories hold no records, and a question costs more than this look.
+        if recorded(catalog.database, types, projects=projects, limit=1):
+            answer = ask(Question(task, projects=projects, types=types, limit=part.most))
+            found[part.title] = [match for match in answer.matches if match.score >= AMONG_NEAR * best]
+    return found
 
 
 def _bearing_on(ask: Callable[[Question], Answer], question: Question) -> list[Match]:
@@ -167,8 +209,14 @@ def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> li
 
     Preferences stand before decisions, and problems without a fix before those with one.
     """
+    found = latest(catalog.database, sort, projects=projects, limit=CANDIDATES)
+    if sort is _EPISODES:
+        insights = (RecordType.SESSION_INSIGHT,)
+        ids = recorded(catalog.database, insights, projects=projects, limit=CANDIDATES)
+        found += catalog.memories.get(ids).values()
+        found.sort(key=lambda memory: (memory.event_time, memory.id), reverse=True)
     return sorted(
-        latest(catalog.database, sort, projects=projects, limit=CANDIDATES),
+        found,
         key=lambda memory: (
             projects is not None and memory.scope.project == USER,
             sort is _RULES and memory.kind is not Kind.PREFERENCE,

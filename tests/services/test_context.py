@@ -388,3 +388,38 @@ def test_a_question_on_the_command_line_keeps_to_its_budget(inside, tmp_path, no
     assert estimate_tokens(told.stdout.strip()) <= 300
     assert "Root cause" in told.stdout
     assert len(inside("query", "stale lock", "--context", "--max-chars", "700", **home).stdout.strip()) <= 700
+
+
+def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
+    memory.ingest(
+        [
+            draft(
+                "note",
+                "The pool leaks a cursor: an error of the importer. Root cause: a missing close.",
+                kind=Kind.ERROR,
+            ),
+            draft(
+                "talk", "Talked of how the pool leaks a cursor because of the importer.", source="sessions"
+            ),
+        ]
+    )
+    trap = memory.add_gotcha("The pool leaks a cursor when the importer stops.", project="user")
+    insight = memory.add_session_insight("Closed the cursor that the pool leaks.", project="user")
+    way = memory.add_pattern("A cursor of the pool is closed by a context manager.", project="user")
+    memory.add_gotcha("The kiln has a door.", project="user")
+
+    block = memory.session_context("the pool leaks a cursor", everywhere=True)
+    parts = block.text.split("\n## ")
+    first = {part.splitlines()[0]: part.split("[")[1][:12] for part in parts[1:]}
+    assert first["Problems met before"] == trap[:12]
+    assert first["Patterns that work here"] == way[:12]
+    assert first["Sessions: the nearest, then the last"] == insight[:12]
+
+
+def test_a_session_begins_with_the_last_insights_and_what_the_user_put_right(memory):
+    memory.ingest([draft("old", "Wrote the tide table because the deploy needed a fix.", source="sessions")])
+    memory.add_session_insight("Closed the cursor.", project="user", at=NOW + timedelta(days=1))
+    memory.add_user_correction("Speeds are in knots.", project="user")
+    block = memory.session_context(everywhere=True)
+    assert titles(block)[:2] == ["Decisions and preferences", "Last sessions"]
+    assert block.text.index("knots") < block.text.index("Closed the cursor") < block.text.index("tide table")

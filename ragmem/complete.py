@@ -204,6 +204,21 @@ def _models(prefix: str) -> Pairs:
     return [(name, hint) for name, hint in sorted(named.items()) if name.lower().startswith(folded)]
 
 
+def _symbols(prefix: str) -> Pairs:
+    # Each in the index that begins with the root; a dot makes a qualified name of it, a slash a path.
+    column, table = ("path", "code_files") if "/" in prefix else ("name", "code_symbols")
+    if "/" not in prefix and "." in prefix:
+        column = "qualified"
+    hint = "t.language" if table == "code_files" else "t.kind || ' ' || f.path"
+    files = "" if table == "code_files" else "JOIN code_files f ON f.n = t.file"
+    return _rows(
+        f"SELECT t.{column}, min({hint}) FROM code_roots r JOIN {table} t ON t.root = r.n {files}"
+        f" WHERE t.{column} >= ? AND t.{column} < ? GROUP BY t.{column} ORDER BY t.{column} LIMIT {LIMIT}",
+        prefix,
+        _above(prefix),
+    )
+
+
 FINDERS: dict[str, Callable[[str], Pairs]] = {
     "entity": _entities,
     "kind": _kinds,
@@ -212,5 +227,6 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "project": _projects,
     "run": _runs,
     "source": _sources,
+    "symbol": _symbols,
     "tag": _tags,
 }

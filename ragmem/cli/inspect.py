@@ -18,7 +18,9 @@ from ragmem.cli.common import (
     size,
     table,
 )
+from ragmem.cli.inspect_code import code, say_code
 from ragmem.cli.inspect_graph import communities, entity, graph, path, timeline
+from ragmem.cli.inspect_impact import impact
 from ragmem.cli.inspect_records import records
 from ragmem.config.secrets import shown
 from ragmem.errors import EXIT_OK
@@ -27,7 +29,7 @@ EPILOG = """\b
 Examples:
   ragmem inspect
   ragmem inspect entity PostgreSQL
-  ragmem inspect path PostgreSQL driver
+  ragmem inspect timeline PostgreSQL --since 2025-01-01
   ragmem inspect graph --export graphml --out graph.graphml
   ragmem inspect config --json
 
@@ -132,34 +134,39 @@ def memory(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Show one memory whole: where it comes from, how it was judged, its chunks and its text."""
+    """Show one memory whole: where it comes from, how it was judged, its code, its chunks and its text."""
+    from ragmem.services.code_links import code_of
+    from ragmem.services.code_shapes import links_shape
     from ragmem.services.shapes import memory_shape
 
     with open_memory() as opened:
         found = opened.memory(identifier)
         chunks = opened.catalog.memories.chunks(found)
+        code_links = links_shape(code_of(opened.catalog, found))
     shape = memory_shape(found, verbatim=True) | {
         "chunks": [
             {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
             for chunk in chunks
-        ]
+        ],
+        "code": code_links,
     }
     if as_json:
         say_json({"schema": 1, "memory": shape})
         return EXIT_OK
     for name, value in shape.items():
-        if name in {"text", "summary", "chunks", "id"} or value in ("", [], {}, False):
+        if name in {"text", "summary", "chunks", "id", "code"} or value in ("", [], {}, False):
             continue
         shown = ", ".join(value) if isinstance(value, list) else value
         say(f"{bold(name.ljust(12))} {printable(str(shown))}")
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
+    say_code(code_links)
     if found.summary:
         say(f"\n{bold('summary')}\n{printable(found.summary)}")
     say(f"\n{printable(found.text)}")
     return EXIT_OK
 
 
-for view in (entity, path, communities, timeline, graph, records):
+for view in (entity, path, communities, timeline, graph, records, code, impact):
     app.command()(view)
 
 

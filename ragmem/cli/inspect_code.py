@@ -1,5 +1,6 @@
 """`ragmem inspect code`: what is in a project's code, from the whole down to one symbol."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,9 @@ from ragmem.errors import EXIT_OK
 
 LINES = 60
 """Lines of a list that people see without --limit."""
+
+LINKS = 12
+"""Links of a memory to code that people see."""
 
 SAID = 90
 """Characters of a purpose in a table."""
@@ -140,6 +144,20 @@ def _say_symbol(found: dict[str, Any], most: int) -> None:
             at = f"{edge['kind']}  {edge['file']}:{edge['line']}"
             say(f"  {printable(edge[end])}  {dim(printable(at))}")
         _tell_rest(len(found[name]) - most, "reference")
+
+
+def say_code(links: Sequence[dict[str, Any]]) -> None:
+    """Print the code that a memory mentions, as `services.code_shapes.links_shape` returns it."""
+    for number, link in enumerate(links[:LINKS]):
+        name = "code" if number == 0 else ""
+        on = ", ".join(str(line) for line in link["mentioned_on"][:5])
+        how = ["edited"] if link["edited"] else []
+        how += [f"in line {on}"] if on not in {"", "0"} else ["in the title"] if on else []
+        place = f"{link['file']}:{link['line']}  " if link["symbol"] else ""
+        said = f"{printable(link['symbol'] or link['file'])}  {dim(printable(place + ', '.join(how)))}"
+        say(f"{bold(name.ljust(12))} {said}")
+    if len(links) > LINKS:
+        tell(f"{len(links) - LINKS:,} more of its code; --json shows all")
 
 
 def _line(text: str) -> str:

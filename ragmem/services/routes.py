@@ -87,23 +87,30 @@ class Routing:
 class RoutedAnswer:
     """An answer with the route it took.
 
-    `graph` holds what the graph knows of the names of code in the question, `state` what is so now where that
-    is asked.
+    `graph` holds what the graph knows of the names of code in the question, `code` what the code itself has
+    of them, `state` what is so now where that is asked.
     """
 
     answer: Answer
     routing: Routing
     graph: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     state: tuple[Fact, ...] = ()
+    code: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def shown(self) -> tuple[Fact, ...]:
-        """What a person is shown before the matches: the state, relations; only of a route asked for."""
+        """What a person is shown before the matches: code; of a route asked for the state and relations."""
+        code: tuple[Fact, ...] = ()
+        if self.code:
+            from ragmem.services.code_answer import code_facts  # noqa: PLC0415 - few questions ask for code
+
+            code = code_facts(self.code)
         if not self.routing.forced:
-            return ()
+            return code
         relations = self.graph.get("relations", ())
         return (
             *self.state,
+            *code,
             *(Fact(f"{item['source']} - {item['target']}", str(item["keywords"])) for item in relations),
         )
 
@@ -161,12 +168,27 @@ def ask_by_route(
         routing,
         open_store=lambda: memory.store,
     )
+    if routing.route is Route.CODE:
+        return _with_code(memory.catalog, question, found)
     if routing.route is not Route.OPERATIONAL:
         return found
     from ragmem.services.operational import state_now  # noqa: PLC0415 - few questions ask for the state
 
     catalog = memory.catalog
     return replace(found, state=state_now(catalog, memory.ledger, home=catalog.database.home, now=now))
+
+
+def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> RoutedAnswer:
+    from ragmem.services.code_answer import code_answer  # noqa: PLC0415 - few questions ask for code
+
+    routing = found.routing
+    if not (routing.forced or routing.named):
+        return found
+    code, note = code_answer(catalog, question.text, routing.named, projects=question.projects)
+    answer = found.answer
+    if note and routing.forced:
+        answer = replace(answer, notes=(*answer.notes, note))
+    return replace(found, answer=answer, code=tuple(code))
 
 
 def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
@@ -185,6 +207,8 @@ def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
         shape["state"] = [asdict(fact) for fact in routed.state]
     if routed.graph:
         shape["graph"] = dict(routed.graph)
+    if routed.code:
+        shape["code"] = list(routed.code)
     return shape
 
 
@@ -275,7 +299,7 @@ def _graph(
 ) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
     """Return entities and relations of the names in the question, and what has to be said about them."""
     if not names:
-        return {}, "the question names no part of a program: only memories are searched"
+        return {}, ""
     entities: dict[str, Mapping[str, Any]] = {}
     relations: list[Mapping[str, Any]] = []
     try:
@@ -295,5 +319,5 @@ def _graph(
                             relations.append(shape)
     except BackendError as error:
         return {}, f"the graph cannot be had: {error.told}"
-    note = "relations are those that stored texts tell; code itself is not read yet"
+    note = "relations are those that stored texts tell" if relations else ""
     return redact_document({"entities": list(entities.values()), "relations": relations}), note

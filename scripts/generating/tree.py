@@ -15,6 +15,7 @@ KNOWN = {
     "project": "project",
     "tag": "tag",
     "run": "run",
+    "symbol": "symbol",
     "identifier": "memory",
     "name": "entity",
     "start": "entity",

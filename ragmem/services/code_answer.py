@@ -1,0 +1,122 @@
+"""What the code graph says of the names in a question: where they are defined, who refers to them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.code import Located
+from ragmem.catalog.terms import STOP_WORDS
+from ragmem.domain.code import Edge, EdgeKind, SymbolKind
+from ragmem.domain.redaction import redact_document
+from ragmem.services.asking import Fact
+from ragmem.services.code_shapes import edge_shape, symbol_shape
+from ragmem.services.code_targets import INGEST
+
+MOST_DEFINITIONS = 5
+MOST_REFERENCES = 20
+"""Of a definition, in JSON."""
+
+SAID = 6
+"""References of a definition that people see."""
+
+_WORD = re.compile(r"[^\W\d]\w{2,}")
+_ASKING = frozenset(
+    (
+        "call calls called calling caller callers use uses used using usage import imports imported inherit"
+        " inherits inherited extend extends subclass subclasses function functions method methods class"
+        " classes module modules file files code symbol symbols define defines defined definition implemented"
+        " implementation depend depends dependents test tests tested cover covers break breaks change changes"
+        " find show list all any purpose"
+    ).split()
+)
+"""Words by which a question asks for code, rather than names of it."""
+
+
+def code_answer(
+    catalog: Catalog, question: str, named: Sequence[str], *, projects: Sequence[str] | None
+) -> tuple[list[Mapping[str, Any]], str]:
+    """Return what the code of these projects (None: all) has for the names, and what is to be said of it.
+
+    Where a question has no name by its form, each of its words is tried.
+    """
+    roots = [root.project for root in catalog.code.roots() if projects is None or root.project in projects]
+    if not roots:
+        return [], f"no code is known here: {INGEST}"
+    words = (word for word in _WORD.findall(question) if word.lower() not in _ASKING | STOP_WORDS)
+    tried = list(dict.fromkeys(named or words))
+    answers = [
+        answer
+        for project in roots
+        for name in tried
+        if (answer := _answer(catalog, project, name)) is not None
+    ]
+    if answers or not named:
+        return redact_document(answers), "" if answers else "the question names nothing that the code has"
+    return [], f"the code has no {', '.join(named)}; if it is new: {INGEST}"
+
+
+def _answer(catalog: Catalog, project: str, name: str) -> Mapping[str, Any] | None:
+    found = catalog.code.find(project, name)
+    if found is None:
+        return None
+    definitions = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
+    purposes = {file.path: file.purpose for file in catalog.code.files(project) if file.path in found.paths}
+    return {
+        "name": name,
+        "project": project,
+        "definitions": [
+            _definition(catalog, project, one) | {"purpose": purposes.get(one.path, "")}
+            for one in definitions[:MOST_DEFINITIONS]
+        ],
+        "definitions_total": len(definitions),
+    }
+
+
+def _definition(catalog: Catalog, project: str, located: Located) -> dict[str, Any]:
+    name = located.symbol.qualified
+    names = [name]
+    if located.symbol.kind is SymbolKind.MODULE:
+        names = [one.symbol.qualified for one in catalog.code.symbols(project, [located.path])]
+    to = [edge for edge in catalog.code.edges_to(project, names) if _is_told(edge, located)]
+    away = [edge for edge in catalog.code.edges_from(project, [name]) if edge.kind is not EdgeKind.TESTS]
+    return symbol_shape(located) | {
+        "referred_by": [edge_shape(edge) for edge in to[:MOST_REFERENCES]],
+        "referred_by_total": len(to),
+        "refers_to": [edge_shape(edge) for edge in away[:MOST_REFERENCES]],
+        "refers_to_total": len(away),
+    }
+
+
+def _is_told(edge: Edge, located: Located) -> bool:
+    if edge.kind is EdgeKind.TESTS:
+        return False
+    return located.symbol.kind is not SymbolKind.MODULE or edge.path != located.path
+
+
+def code_facts(answers: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
+    """Return the answers as lines for people."""
+    facts: list[Fact] = []
+    for answer in answers:
+        for one in answer["definitions"]:
+            said = (one["doc"] or one["purpose"]).partition("\n")[0]
+            place = f"{one['kind']}  {one['file']}:{one['line']}"
+            facts.append(Fact(one["symbol"], f"{place}  {said}".rstrip()))
+            for field, end, name in (
+                ("referred_by", "source", "referred to by"),
+                ("refers_to", "target", "refers to"),
+            ):
+                if one[field]:
+                    facts.append(Fact(f"  {name}", _listed(one[field], end, one[f"{field}_total"])))
+        more = answer["definitions_total"] - len(answer["definitions"])
+        if more:
+            facts.append(Fact(f"  {answer['name']}", f"{more} more of this name"))
+    return tuple(facts)
+
+
+def _listed(edges: Sequence[Mapping[str, Any]], end: str, total: int) -> str:
+    places: dict[str, str] = {}
+    for edge in edges:
+        places.setdefault(edge[end], f"{edge[end]} ({edge['kind']}, {edge['file']}:{edge['line']})")
+    listed = "; ".join(list(places.values())[:SAID])
+    return f"{listed}; {total:,} in all" if len(places) > SAID else listed

@@ -4,6 +4,7 @@ Nothing here is known only here: `ragmem ingest --code` makes it again from the 
 copy to another store and a salvage leave it out.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -22,7 +23,11 @@ How = Literal["qualified", "path", "name", "suffix", "former path"]
 
 _SYMBOL = "f.path, f.language, s.qualified, s.name, s.kind, s.line, s.end_line, s.doc, s.is_test"
 _EDGE = "f.path, e.source, e.target, e.kind, e.line, e.internal"
-_SEPARATORS = ("::", "#")
+_SEPARATOR = re.compile(r"::|[.#/]")
+"""What stands between the parts of a qualified name, in one language or another."""
+
+_DOTTED = "'.' || replace(replace(replace(s.qualified, '::', '.'), '#', '.'), '/', '.')"
+_ENDS_IN = f"s.name = ? AND substr({_DOTTED}, length({_DOTTED}) - ? + 1) = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class Code:
 
     def symbols_called(self, project: str, names: Iterable[str]) -> list[Located]:
         """Return the symbols with these own names, wherever they are defined."""
-        return self._symbols(project, "s.name", names, order="s.qualified, f.path, s.n")
+        return sorted(self._symbols(project, "s.name", names), key=_by_name)
 
     def paths_called(self, project: str, names: Iterable[str]) -> list[str]:
         """Return the paths of the files with these names, which are without folders."""
@@ -155,28 +160,24 @@ class Code:
     def find(self, project: str, name: str) -> Found | None:
         """Return what a name stands for, None where it stands for nothing.
 
-        A symbol by its qualified name, by its own name, or by the end of its qualified name at a dot; a file
-        by its path, by the end of its path at a slash, or by a path that it had. The first of these that
-        anything has decides, and a file's path comes before a bare name.
+        A symbol by its qualified name, by its own name, or by the end of its qualified name, whatever stands
+        between the parts; a file by its path, by the end of its path at a slash, or by a path that it had.
+        The first of these that anything has decides, and a file's path comes before a bare name.
         """
         number = self._number(project)
         if not number:
             return None
-        dotted = name.strip()
-        for separator in _SEPARATORS:
-            dotted = dotted.replace(separator, ".")
         path = self._inside(number, plain_path(name))
-        if found := self._named(number, "s.qualified = ?", dotted, how="qualified"):
+        if found := self._named(number, "s.qualified = ?", name.strip(), how="qualified"):
             return found
         if files := self._paths(number, path):
             return self._of_files(number, "path", files)
-        if "." not in dotted:
-            found = self._named(number, "s.name = ?", dotted, how="name")
-        else:
-            ending = f".{dotted}"
-            condition = "s.name = ? AND substr(s.qualified, length(s.qualified) - ? + 1) = ?"
-            last = dotted.rpartition(".")[2]
-            found = self._named(number, condition, last, len(ending), ending, how="suffix")
+        parts = [part for part in _SEPARATOR.split(name.strip()) if part]
+        if len(parts) == 1:
+            found = self._named(number, "s.name = ?", parts[0], how="name")
+        elif parts:
+            ending = "." + ".".join(parts)
+            found = self._named(number, _ENDS_IN, parts[-1], len(ending), ending, how="suffix")
         if found:
             return found
         current = self.current(project, path)

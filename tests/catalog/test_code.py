@@ -81,7 +81,7 @@ def test_what_was_written_is_read_again(code):
     ("name", "how", "qualified"),
     [
         ("shop.pay.charge", "qualified", ["shop.pay.charge"]),
-        ("shop::pay::charge", "qualified", ["shop.pay.charge"]),
+        ("shop::pay#charge", "suffix", ["shop.pay.charge"]),
         ("charge", "name", ["shop.pay.Card.charge", "shop.pay.charge"]),
         ("Card.charge", "suffix", ["shop.pay.Card.charge"]),
         ("pay.charge", "suffix", ["shop.pay.charge"]),

@@ -1,0 +1,181 @@
+"""What the linking of a Python file needs of it: a flat list of where values flow, without its source.
+
+Every variable and every intermediate result is a node, a number within the file. The facts say in lists of
+numbers which value reaches which node, so that they are small as JSON and quick to read.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+VERSION = 1
+
+MODULE, CLASS, FUNCTION, LAMBDA = "m", "c", "f", "l"
+
+KEY_CHARS = 40
+"""A longer string is no key that a dictionary is asked for by, but text."""
+
+NOTHING = -1
+"""The node of an expression that no function or class flows through."""
+
+
+def is_key(value: object) -> bool:
+    """Return whether a constant may be what something is looked up by."""
+    if isinstance(value, str):
+        return len(value) <= KEY_CHARS and value.isprintable()
+    return isinstance(value, int) and abs(value) < 2**31
+
+
+@dataclass(slots=True)
+class Scope:
+    """A module, class, function or lambda while it is read; `names` are the nodes of its variables."""
+
+    index: int
+    kind: str
+    name: str
+    parent: "Scope | None"
+    line: int
+    names: dict[str, int] = field(default_factory=dict)
+    bound: set[str] = field(default_factory=set)
+    globals: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
+    hidden: list[dict[str, int]] = field(default_factory=list)
+    result: int = NOTHING
+    yields: int = NOTHING
+    lambdas: int = 0
+    parameters: dict[str, Any] = field(default_factory=dict)
+    bases: list[int] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+    owner: "Scope | None" = None
+    of_class: bool = False
+    definition: int = NOTHING
+
+
+class Facts:
+    """Collects the nodes and flows of one file."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.scopes: list[Scope] = []
+        self.lists: dict[str, list[Any]] = {}
+        self.constants: dict[tuple[type, Any], int] = {}
+        self.types: dict[str, int] = {}
+        self.exports: list[str] | None = None
+
+    def node(self) -> int:
+        """Return a new node."""
+        self.size += 1
+        return self.size - 1
+
+    def scope(self, kind: str, name: str, parent: Scope | None, line: int) -> Scope:
+        """Return a new scope, `name` being qualified within the module."""
+        made = Scope(len(self.scopes), kind, name, parent, line)
+        if kind in {FUNCTION, LAMBDA}:
+            made.result = self.node()
+        self.scopes.append(made)
+        return made
+
+    def add(self, relation: str, *row: Any) -> None:
+        """Say that something flows."""
+        self.lists.setdefault(relation, []).append(list(row))
+
+    def copy(self, source: int, target: int) -> None:
+        """Say that the values of one node reach another."""
+        if NOTHING not in {source, target} and source != target:
+            self.lists.setdefault("copies", []).append([source, target])
+
+    def constant(self, value: object) -> int:
+        """Return the node of a constant; those that nothing is looked up by have none."""
+        if not is_key(value):
+            return self.type(type(value).__name__) if isinstance(value, str | bytes) else NOTHING
+        known = self.constants.get((type(value), value))
+        if known is None:
+            known = self.constants[type(value), value] = self.node()
+        return known
+
+    def type(self, name: str) -> int:
+        """Return the node of some value of a built-in type."""
+        if name not in self.types:
+            self.types[name] = self.node()
+        return self.types[name]
+
+    def name(self, scope: Scope, name: str) -> int:
+        """Return the node of a variable as a scope sees it."""
+        at: Scope | None = scope
+        while at is not None:
+            for hidden in reversed(at.hidden):
+                if name in hidden:
+                    return hidden[name]
+            if name in at.bound:
+                break
+            at = at.parent
+        node = scope.names.get(name)
+        if node is None:
+            node = scope.names[name] = self.node()
+        return node
+
+    def bind(self, scope: Scope, name: str) -> int:
+        """Return the node of a variable that a scope assigns to."""
+        if scope.hidden and name in scope.hidden[-1]:
+            return scope.hidden[-1][name]
+        if name in scope.globals:
+            scope = self.scopes[0]
+        if name not in scope.nonlocals:
+            scope.bound.add(name)
+        node = scope.names.get(name)
+        if node is None:
+            node = scope.names[name] = self.node()
+        return node
+
+    def finish(self) -> dict[str, Any]:
+        """Return everything as JSON, variables of enclosing scopes being one node with their own."""
+        module = self.scopes[0]
+        alias: list[int] = []
+        for scope in self.scopes[1:]:
+            for name, node in list(scope.names.items()):
+                if name in scope.bound:
+                    continue
+                alias += [node, self._outer(scope, name, module)]
+        made: dict[str, Any] = {"version": VERSION, "size": 0, "scopes": [_row(one) for one in self.scopes]}
+        made["globals"] = {name: node for name, node in module.names.items() if name in module.bound}
+        made["free"] = {name: node for name, node in module.names.items() if name not in module.bound}
+        made["alias"] = alias
+        made["constants"] = [[node, key] for (_, key), node in self.constants.items()]
+        made["types"] = dict(self.types)
+        made.update(self.lists)
+        if self.exports is not None:
+            made["exports"] = self.exports
+        made["size"] = self.size
+        return made
+
+    def _outer(self, scope: Scope, name: str, module: Scope) -> int:
+        outer = None if name in scope.globals else scope.parent
+        while outer is not None and outer is not module:
+            if outer.kind != CLASS and name in outer.bound:
+                return outer.names[name]
+            outer = outer.parent
+        if name not in module.names:
+            module.names[name] = self.node()
+        return module.names[name]
+
+
+def _row(scope: Scope) -> dict[str, Any]:
+    """Return what is kept of a scope; what is empty is left out."""
+    row: dict[str, Any] = {"kind": scope.kind, "name": scope.name, "line": scope.line}
+    if scope.parent is not None:
+        row["parent"] = scope.parent.index
+    if scope.result != NOTHING:
+        row["result"] = scope.result
+    if scope.yields != NOTHING:
+        row["yields"] = scope.yields
+    if scope.owner is not None:
+        row["owner"] = scope.owner.index
+        if scope.of_class:
+            row["of_class"] = 1
+    if scope.kind == CLASS:
+        row["bases"] = scope.bases
+        row["names"] = {name: node for name, node in scope.names.items() if name in scope.bound}
+        row["node"] = scope.definition
+        if scope.fields:
+            row["fields"] = scope.fields
+    row.update(scope.parameters)
+    return row

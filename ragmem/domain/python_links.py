@@ -1,0 +1,183 @@
+"""Edges of a repository of Python: who calls, imports and inherits what."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragmem.domain.code import Edge, EdgeKind, ParsedFile
+from ragmem.domain.python_flow import Kind
+from ragmem.domain.python_modules import module_name
+from ragmem.domain.python_order import Base, resolution_orders
+from ragmem.domain.python_program import Program
+
+MOST_HOPS = 20
+"""An import of an import of an import is followed so far."""
+
+
+def link_python(files: Sequence[ParsedFile]) -> list[Edge]:
+    """Return the edges of all files, whose order does not matter.
+
+    Works from the facts alone. An edge stands once per source, target and kind, on its first line. Files
+    without facts (those that could not be parsed) are targets of imports only.
+    """
+    ordered = sorted((one for one in files if one.facts), key=lambda one: one.path)
+    program, bases = _solved(ordered)
+    links = _Links(program)
+    links.imports()
+    links.inherits(bases)
+    links.calls()
+    return links.edges()
+
+
+def _solved(files: Sequence[ParsedFile]) -> tuple[Program, dict[int, list[Base]]]:
+    first = Program(files, {})
+    first.wire(calls=False)
+    first.run()
+    bases = first.bases_found()
+    program = _with_orders(files, bases)
+    found = program.bases_found()
+    if found != bases:
+        # A base that only a call gave changes what attributes mean, so everything is asked once more.
+        program = _with_orders(files, found)
+    return program, found
+
+
+def _with_orders(files: Sequence[ParsedFile], bases: dict[int, list[Base]]) -> Program:
+    program = Program(files, resolution_orders(bases))
+    program.wire(calls=True)
+    program.solve()
+    return program
+
+
+class _Links:
+    """Names what a solved program refers to by number."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.modules = [one.module for one in program.files]
+        self.by_path = {one.path: number for number, one in enumerate(program.files)}
+        self.symbols = {symbol.qualified for one in program.files for symbol in one.symbols}
+        self.found: dict[tuple[str, str, str, EdgeKind], Edge] = {}
+        self.bound = [self._bound(number) for number in range(len(program.files))]
+
+    def _bound(self, number: int) -> dict[str, Sequence[Any]]:
+        """Return the module-level imports of a file by the names that they bind."""
+        bound: dict[str, Sequence[Any]] = {}
+        facts = self.program.files[number].facts
+        nodes = {node: name for name, node in facts["globals"].items()}
+        for row in facts.get("imports", ()):
+            if row[5] in nodes:
+                bound[nodes[row[5]]] = row
+        return bound
+
+    def edges(self) -> list[Edge]:
+        """Return all edges in a fixed order."""
+        return [self.found[key] for key in sorted(self.found)]
+
+    def _add(
+        self, number: int, source: str, target: str, kind: EdgeKind, line: int, *, internal: bool
+    ) -> None:
+        path = self.program.files[number].path
+        if kind is not EdgeKind.CALLS and source == target:
+            return
+        key = (path, source, target, kind)
+        known = self.found.get(key)
+        if known is None or line < known.line:
+            self.found[key] = Edge(path, source, target, kind, line, internal)
+
+    def scope_name(self, scope: int) -> str:
+        """Return the qualified name of a scope."""
+        name = self.program.scope_rows[scope]["name"]
+        module = self.modules[self.program.scope_files[scope]]
+        return f"{module}.{name}" if name else module
+
+    def _named(self, value: int) -> tuple[str, bool] | None:
+        """Return the name of a value that an edge may end at, and whether the repository defines it."""
+        program = self.program
+        kind, first = program.kinds[value], program.parts[value][0]
+        if kind is Kind.FUNCTION:
+            return self.scope_name(program.functions[first].scope), True
+        if kind is Kind.CLASS:
+            return self.scope_name(program.classes[first].scope), True
+        return (first, False) if kind is Kind.OUTSIDE else None
+
+    def calls(self) -> None:
+        """Add who calls what."""
+        for (scope, value), line in self.program.calls.items():
+            named = self._named(value)
+            if named is not None:
+                number = self.program.scope_files[scope]
+                self._add(number, self.scope_name(scope), named[0], EdgeKind.CALLS, line, internal=named[1])
+
+    def inherits(self, bases: dict[int, list[Base]]) -> None:
+        """Add what classes derive from."""
+        classes = self.program.classes
+        for number, above in bases.items():
+            scope = classes[number].scope
+            for one in above:
+                target = one if isinstance(one, str) else self.scope_name(classes[one].scope)
+                self._add(
+                    self.program.scope_files[scope],
+                    self.scope_name(scope),
+                    target,
+                    EdgeKind.INHERITS,
+                    self.program.scope_rows[scope]["line"],
+                    internal=not isinstance(one, str),
+                )
+
+    def imports(self) -> None:
+        """Add what is imported: modules, and the definitions that the imported names stand for."""
+        for number, one in enumerate(self.program.files):
+            rows = one.facts["scopes"]
+            for line, scope, level, module, name, _ in one.facts.get("imports", ()):
+                inner = rows[scope]["name"]
+                source = f"{one.module}.{inner}" if inner else one.module
+                for target, internal in self._import_targets(one.path, level, module, name):
+                    self._add(number, source, target, EdgeKind.IMPORTS, line, internal=internal)
+
+    def _import_targets(self, path: str, level: int, module: str, name: str | None) -> list[tuple[str, bool]]:
+        found = self.program.target_of(path, level, module)
+        if found is None:
+            if level:
+                return []
+            return [(f"{module}.{name}" if name and name != "*" else module, False)]
+        targets = [] if found.endswith("/") else [(self._module(found), True)]
+        if name and name != "*":
+            defined = self._definition(found, name, MOST_HOPS)
+            if defined is not None:
+                targets.append(defined)
+        return targets
+
+    def _module(self, path: str) -> str:
+        return module_name(path)
+
+    def _definition(self, path: str, name: str, hops: int) -> tuple[str, bool] | None:
+        """Return what a name of a module stands for, along the imports that hand it on."""
+        number = self.by_path.get(path)
+        if number is not None:
+            qualified = f"{self.modules[number]}.{name}"
+            if qualified in self.symbols and name not in self.bound[number]:
+                return qualified, True
+            if name in self.bound[number] and hops:
+                _, _, level, module, inner, _ = self.bound[number][name]
+                return self._imported(path, level, module, inner, hops - 1)
+            if name in self.program.files[number].facts["globals"]:
+                return None
+            for row in self.program.files[number].facts.get("imports", ()):
+                if row[4] == "*" and hops:
+                    handed = self._imported(path, row[2], row[3], name, hops - 1)
+                    if handed is not None and handed[1]:
+                        return handed
+        below = self.program.modules.below(path, name)
+        return None if below is None or below.endswith("/") else (self._module(below), True)
+
+    def _imported(
+        self, path: str, level: int, module: str, name: str | None, hops: int
+    ) -> tuple[str, bool] | None:
+        if name == "":
+            module = module.partition(".")[0]
+        found = self.program.target_of(path, level, module)
+        if found is None:
+            return None if level else (f"{module}.{name}" if name else module, False)
+        if not name:
+            return None if found.endswith("/") else (self._module(found), True)
+        return self._definition(found, name, hops)

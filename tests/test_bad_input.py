@@ -279,6 +279,38 @@ CASES = (
         2,
         '"99999y" is before the first year',
     ),
+    Case(
+        "a record of no type",
+        "record trap x",
+        2,
+        "invalid value for 'TYPE': 'trap' is not one of 'session_insight', 'codebase_discovery', 'pattern',"
+        " 'gotcha', 'task_outcome', 'root_cause', 'user_correction'",
+    ),
+    Case(
+        "a field that the record does not have",
+        "record gotcha x --field solutoin=y",
+        2,
+        'a gotcha has no field "solutoin"',
+    ),
+    Case(
+        "a record without its main field",
+        "record root_cause timeout",
+        2,
+        'the root_cause lacks its field "cause"',
+    ),
+    Case(
+        "a field of another form",
+        "record task_outcome x --field success=maybe",
+        2,
+        'the field "success" of the task_outcome wants true or false, not "maybe"',
+    ),
+    Case(
+        "fields that are no JSON",
+        "record gotcha -",
+        2,
+        "standard input is no JSON: expecting value: line 1 column 1 (char 0)",
+        stdin=b"gotcha",
+    ),
     Case("an empty question", "query ''", 2, "the question is empty"),
     Case(
         "a question of a megabyte",

@@ -76,6 +76,8 @@ READING = {
     "inspect sources": (["inspect", "sources"], {"sources"}),
     "inspect entity": (["inspect", "entity", "PostgreSQL"], {"entity", "neighbours"}),
     "inspect graph": (["inspect", "graph"], {"entities"}),
+    "inspect records": (["inspect", "records"], {"records"}),
+    "record --dry-run": (["record", "gotcha", "x", "--dry-run"], {"dry_run", "records"}),
     "inspect config": (["inspect", "config"], {"config", "places"}),
     "inspect log": (["inspect", "log"], {"log"}),
     "inspect usage": (["inspect", "usage"], {"by", "rows", "total", "today"}),

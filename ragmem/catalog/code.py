@@ -139,15 +139,13 @@ class Code:
     def paths_called(self, project: str, names: Iterable[str]) -> list[str]:
         """Return the paths of the files with these names, which are without folders."""
         number = self._number(project)
-        return [
+        return sorted(
             path
             for batch in batches(dict.fromkeys(names))
             for (path,) in self._rows(
-                f"SELECT path FROM code_files WHERE root = ? AND name IN ({marks(batch)}) ORDER BY path",
-                number,
-                *batch,
+                f"SELECT path FROM code_files WHERE root = ? AND name IN ({marks(batch)})", number, *batch
             )
-        ]
+        )
 
     def edges_from(self, project: str, qualified: Iterable[str]) -> list[Edge]:
         """Return where these symbols refer to others, by source and line."""

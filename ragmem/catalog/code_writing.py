@@ -12,13 +12,11 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.code import Rename
 from ragmem.catalog.database import Connection, Database
 from ragmem.domain.code import Edge, ParsedFile, Symbol, SymbolKind
+from ragmem.domain.code_edges import MAX_NAME
 from ragmem.errors import StoreBusyError
 
 ROWS_AT_ONCE = 10_000
 """Symbols and edges that one transaction replaces, so that other writers wait for a fraction of a second."""
-
-MAX_NAME = 500
-"""Characters of a qualified name; what is longer is generated, and would not fit into PostgreSQL's index."""
 
 _COMPRESSION = 1
 """Of zlib: the others take several times as long for a tenth less."""
@@ -48,17 +46,17 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """What replaces the rows of one file; `edges` are all of it, `parsed` None where these alone differ."""
+    """What replaces the rows of one file; `edges` or `parsed` is None where those that are there stay."""
 
     path: str
     seen: Seen
-    edges: Sequence[Edge]
-    parsed: ParsedFile | None
+    edges: Sequence[Edge] | None = None
+    parsed: ParsedFile | None = None
 
     @property
     def rows(self) -> int:
         """How many rows are written, about."""
-        return 1 + len(self.edges) + (len(self.parsed.symbols) if self.parsed else 0)
+        return 1 + len(self.edges or ()) + (len(self.parsed.symbols) if self.parsed else 0)
 
 
 class OvertakenError(StoreBusyError):
@@ -230,7 +228,8 @@ def _write_files(connection: Connection, root: int, files: Sequence[FileRows]) -
         ).fetchone()
         if parsed is not None:
             _write_parsed(connection, root, row[0], parsed)
-        _write_edges(connection, root, row[0], file.edges)
+        if file.edges is not None:
+            _write_edges(connection, root, row[0], file.edges)
 
 
 def _write_parsed(connection: Connection, root: int, number: int, parsed: ParsedFile) -> None:
@@ -264,7 +263,6 @@ def _write_edges(connection: Connection, root: int, number: int, edges: Sequence
         [
             (number, root, one.source, one.target, one.kind.value, one.line, int(one.internal))
             for one in edges
-            if max(len(one.source), len(one.target)) <= MAX_NAME
         ],
     )
 

@@ -64,6 +64,13 @@ def normalize_remote(url: str) -> str:
 
 
 def _ask(folder: Path, *arguments: str) -> list[str]:
+    return (output_of(folder, *arguments) or b"").decode("utf-8", "replace").splitlines()
+
+
+def output_of(
+    folder: Path, *arguments: str, timeout: float = TIMEOUT, given: bytes | None = None
+) -> bytes | None:
+    """Return what a git command prints, `given` on its standard input; None where it fails. Never raises."""
     # GIT_DIR and its kin, as a hook of git sets them, would answer for another repository than this folder's.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environ |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -71,11 +78,12 @@ def _ask(folder: Path, *arguments: str) -> list[str]:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours
             ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],  # noqa: S607 - git is found by PATH
             env=environ,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if given is None else None,
+            input=given,
             capture_output=True,
-            timeout=TIMEOUT,
+            timeout=timeout,
             check=True,
         )
     except (OSError, ValueError, subprocess.SubprocessError):
-        return []
-    return done.stdout.decode("utf-8", "replace").splitlines()
+        return None
+    return done.stdout

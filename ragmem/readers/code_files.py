@@ -1,0 +1,201 @@
+"""Which files of a folder are code that people wrote there."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pathspec
+
+from ragmem.readers.code import language_of
+from ragmem.readers.discover import Skipped
+from ragmem.readers.exclusions import Exclusions
+from ragmem.readers.git import output_of
+
+MAX_BYTES = 2_000_000
+"""A file that is larger is data, whatever it is called."""
+
+MAX_PATH = 1_000
+"""Characters of a path: a longer one does not fit into PostgreSQL's index."""
+
+LIST_TIMEOUT = 60.0
+"""Seconds for git to list files; it takes one for 100,000."""
+
+FOREIGN = frozenset(
+    {
+        ".eggs",
+        ".nox",
+        ".tox",
+        ".venv",
+        ".yarn",
+        "__pycache__",
+        "_vendor",
+        "bower_components",
+        "dist",
+        "jspm_packages",
+        "node_modules",
+        "site-packages",
+        "third_party",
+        "vendor",
+        "venv",
+        "virtualenv",
+    }
+)
+"""Folders of what others wrote, or what was made from what people wrote."""
+
+_Ignored = tuple[Path, pathspec.GitIgnoreSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """A file of code: its path relative to the root, with slashes, bytes, and when it was modified."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+@dataclass(slots=True)
+class CodeFiles:
+    """The files of a folder by their paths, and what was left out though its name is that of code."""
+
+    files: list[CodeFile] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def root_of(path: Path, project_root: Path) -> Path:
+    """Return the folder that paths are relative to: the working folder of git, of a worktree its own."""
+    if not (project_root / ".git").exists():
+        return project_root
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), project_root)
+
+
+def find_code(root: Path, within: Path, *, home: Path, exclude: Sequence[str] = ()) -> CodeFiles:
+    """Return the files of code in `within`, which is `root` or lies inside of it.
+
+    In a repository those that git tracks or does not ignore, else those that no .gitignore names; neither
+    what is excluded nor what lies behind a link. Raises ConfigError for an exclusion that is no pattern.
+    """
+    prefix = "" if within == root else within.relative_to(root).as_posix()
+    exclusions = Exclusions([(root, exclude)], home=home) if exclude else None
+    found = CodeFiles()
+    foreign: set[str] = set()
+    for path in sorted(_listed(root, prefix)):
+        if prefix and path != prefix and not path.startswith(f"{prefix}/"):
+            continue
+        if language_of(path) is None or (exclusions and exclusions.covers(root / path)):
+            continue
+        if folder := _foreign(path):
+            foreign.add(folder)
+        else:
+            _take(root, path, found)
+    found.skipped += [Skipped(Path(folder), "what others wrote") for folder in sorted(foreign)]
+    return found
+
+
+def _take(root: Path, path: str, found: CodeFiles) -> None:
+    try:
+        status = os.lstat(root / path)
+    except FileNotFoundError:
+        return  # git tracks it still
+    except OSError as error:
+        found.skipped.append(Skipped(Path(path), (error.strerror or "unreadable").lower()))
+        return
+    reason = ""
+    if stat.S_ISLNK(status.st_mode):
+        reason = "a link"
+    elif not stat.S_ISREG(status.st_mode):
+        reason = "not a regular file"
+    elif status.st_size > MAX_BYTES:
+        reason = f"larger than {MAX_BYTES:,} bytes"
+    elif len(path) > MAX_PATH:
+        reason = f"its path is longer than {MAX_PATH:,} characters"
+    elif not path.isprintable():
+        # Control characters, and the surrogates that stand for bytes that are no UTF-8.
+        reason = "its name cannot be shown"
+    if reason:
+        shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
+        found.skipped.append(Skipped(Path(shown), reason))
+    else:
+        found.files.append(CodeFile(path, status.st_size, status.st_mtime_ns))
+
+
+def _foreign(path: str) -> str:
+    """Return the outermost foreign folder that a path lies in; empty where it lies in none."""
+    parts = path.split("/")
+    for position, part in enumerate(parts[:-1]):
+        if part in FOREIGN or part.endswith(".egg-info"):
+            return "/".join(parts[: position + 1])
+    return ""
+
+
+def _listed(root: Path, prefix: str) -> set[str]:
+    if (root / ".git").exists():
+        # A name that begins with a colon would be a pattern.
+        asked = (
+            "ls-files",
+            "-co",
+            "--exclude-standard",
+            "-z",
+            "--",
+            f":(literal){prefix}" if prefix else ".",
+        )
+        told = output_of(root, *asked, timeout=LIST_TIMEOUT)
+        if told is not None:
+            return {os.fsdecode(path) for path in told.split(b"\0") if path}
+    return set(_walk(root, root, prefix, ()))
+
+
+def _walk(root: Path, folder: Path, prefix: str, above: Sequence[_Ignored]) -> Iterator[str]:
+    """Yield the paths of files; a foreign folder is told by one that it may have, and not entered."""
+    ignored = (*above, *_ignored_in(folder))
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in listed:
+        path = Path(entry.path)
+        is_folder = entry.is_dir(follow_symlinks=False)
+        inner = path.relative_to(root).as_posix()
+        if _is_ignored(path, ignored, folder=is_folder):
+            continue
+        if not is_folder:
+            yield inner
+        elif entry.name.startswith(".") or not _leads_to(inner, prefix):
+            continue
+        elif entry.name in FOREIGN:
+            yield f"{inner}/__init__.py"
+        elif not (path / "pyvenv.cfg").exists():
+            yield from _walk(root, path, prefix, ignored)
+
+
+def _leads_to(folder: str, prefix: str) -> bool:
+    """Tell whether a folder lies in what is wanted, or above it."""
+    return f"{folder}/".startswith(f"{prefix}/" if prefix else "") or f"{prefix}/".startswith(f"{folder}/")
+
+
+def _ignored_in(folder: Path) -> Iterator[_Ignored]:
+    try:
+        lines = (folder / ".gitignore").read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    valid = []
+    for line in lines:
+        try:
+            pathspec.GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue  # git passes over such a line as well
+        valid.append(line)
+    yield folder, pathspec.GitIgnoreSpec.from_lines(valid)
+
+
+def _is_ignored(path: Path, ignored: Sequence[_Ignored], *, folder: bool) -> bool:
+    # The nearest .gitignore that says anything of a path decides, as with git.
+    for above, spec in reversed(ignored):
+        inner = path.relative_to(above).as_posix()
+        decided = spec.check_file(f"{inner}/" if folder else inner).include
+        if decided is not None:
+            return decided
+    return False

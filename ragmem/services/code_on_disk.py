@@ -1,0 +1,86 @@
+"""Compare the code on disk with what is stored of it, and parse what differs."""
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ragmem.catalog.code_writing import Seen
+from ragmem.domain.code import ParsedFile
+from ragmem.domain.redaction import redact
+from ragmem.readers.code import read_code
+from ragmem.readers.code_files import MAX_BYTES, CodeFile
+from ragmem.readers.files import ReadError, Reason, read_text
+from ragmem.services.progress import Progress
+
+SETTLED_NS = 2_000_000_000
+"""A file that was modified so shortly before it was read may change again and keep its time."""
+
+UNSURE = 0
+"""The time of such a file: it is opened again, and compared by its content."""
+
+
+@dataclass(slots=True)
+class CodeOnDisk:
+    """The files as they are now; `parsed` are those that differ, `touched` those whose time alone does."""
+
+    seen: dict[str, Seen] = field(default_factory=dict)
+    parsed: dict[str, ParsedFile] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_disk(
+    root: Path, files: Sequence[CodeFile], known: Mapping[str, Seen], *, anew: bool, progress: Progress
+) -> CodeOnDisk:
+    """Return what of these files differs from what is known, parsed; all of them where `anew`.
+
+    A file of the known size and time is not opened, one of the known content is not parsed.
+    """
+    found = CodeOnDisk()
+    now = time.time_ns()
+    waiting: list[tuple[str, str]] = []
+    for file in files:
+        before = known.get(file.path)
+        if before and not anew and (before.size, before.modified_ns) == (file.size, file.modified_ns):
+            found.seen[file.path] = before
+            continue
+        try:
+            text = _text(root / file.path)
+        except ReadError as error:
+            if error.reason is not Reason.VANISHED:
+                found.skipped.append((file.path, error.reason.value))
+            continue
+        modified = file.modified_ns if file.modified_ns < now - SETTLED_NS else UNSURE
+        hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        seen = Seen(hashed, file.size, modified, before.links if before else "")
+        found.seen[file.path] = seen
+        if before is None or anew or before.content_hash != hashed:
+            waiting.append((file.path, text))
+        elif seen != before:
+            found.touched.add(file.path)
+    progress.begin("read code", len(waiting))
+    for path, text in waiting:
+        found.parsed[path] = parse(path, text)
+        progress.advance()
+    return found
+
+
+def parse(path: str, text: str) -> ParsedFile:
+    """Return a file as it is stored: nothing that is said of it shows a secret."""
+    file = read_code(path, text)
+    symbols = tuple(
+        replace(symbol, doc=redact(symbol.doc)[0]) if symbol.doc else symbol for symbol in file.symbols
+    )
+    return replace(file, purpose=redact(file.purpose)[0], symbols=symbols)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path, max_bytes=MAX_BYTES)
+    except ReadError as error:
+        if error.reason is Reason.EMPTY:
+            # A package is made of files that hold nothing.
+            return ""
+        raise

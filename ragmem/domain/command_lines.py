@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 from ragmem.domain.blocks import Form
 from ragmem.domain.entities import Mention, find_mentions
-from ragmem.domain.forms import CODE_WEIGHT, IDENTIFIER_WEIGHT, classify_token, command_name
+from ragmem.domain.forms import (
+    CODE_WEIGHT,
+    IDENTIFIER_WEIGHT,
+    PLAIN_PROGRAMS,
+    classify_code,
+    classify_token,
+    command_name,
+)
 
 LINE_FACTOR = 0.8
 """A line of an example says less about a text than its prose does."""
@@ -15,10 +22,10 @@ MAX_COMMAND_WORDS = 4
 _PROMPT = re.compile(r"(?:\$|>|%|sudo|export|ENV)\s+")
 _SET = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))(?:\s+|$)")
 _ECHO = re.compile(r"(?:echo|printf|if|then|else|elif|fi|for|done|do|case|esac)\b")
-_VALUED = re.compile(r"--[a-z][\w-]*(?:[ =]['\"]?)?$")
+_VALUED = re.compile(r"--[a-z][\w-]*[ =]['\"]?([A-Za-z~.@/][^\s'\"]{2,79})")
+_SPECIFIC = re.compile(r"\w[/:._*-]")
+_EXAMPLE = re.compile(r"/?(?:path/to|your|my|foo|some|example|<)")
 _MESSAGE = re.compile(r"\"[^\"]* [^\"]* [^\"]*\"|'[^']* [^']* [^']*'")
-_PLAIN_PROGRAMS = frozenset("cd ls cat cp mv rm mkdir grep sed awk find tar which touch chmod tee".split())
-"""Programs that everybody runs; a line of them is worth its paths alone."""
 
 
 def _blank(message: re.Match[str]) -> str:
@@ -50,12 +57,24 @@ def command_mentions(line: str) -> list[Mention]:
     while len(words) > 1 and words[-1].startswith("-"):
         words.pop()
     name = " ".join(words)
-    if name and line.startswith(name, at):
+    if name and line.startswith(name, at) and words[0] not in PLAIN_PROGRAMS:
         mentions.append(_command(name, at))
         at += len(name) if " " in name and mentions[-1].type == "command" else len(name.split()[0])
     rest = find_mentions(_MESSAGE.sub(_blank, line[at:]), Form.FENCE)
     mentions.extend(Mention(m.start + at, m.end + at, m.name, m.type, m.weight) for m in rest)
-    return mentions
+    named = {one.start for one in mentions}
+    values = [one for one in _values(line, at) if one.start not in named]
+    return sorted([*mentions, *values], key=lambda one: one.start) if values else mentions
+
+
+def _values(line: str, at: int) -> Iterator[Mention]:
+    """Yield what flags are given, where that is more than a plain word or an example."""
+    for found in _VALUED.finditer(line, at):
+        value = found.group(1)
+        named = classify_code(value) if _SPECIFIC.search(value) and not _EXAMPLE.match(value) else None
+        if named is not None:
+            name, kind, _ = named
+            yield Mention(found.start(1), found.end(1), name, kind, IDENTIFIER_WEIGHT * LINE_FACTOR)
 
 
 def _shift(line: str) -> list[Mention]:
@@ -85,6 +104,6 @@ def _command(name: str, at: int) -> Mention:
     found = classify_token(words[0])
     if found is not None and found[1] == "file":
         return Mention(at, at + len(words[0]), words[0], "file", CODE_WEIGHT * LINE_FACTOR)
-    if len(words) == 1 or words[0] in _PLAIN_PROGRAMS or words[1].startswith("-"):
+    if len(words) == 1 or words[1].startswith("-"):
         return Mention(at, at + len(words[0]), words[0], "tool", IDENTIFIER_WEIGHT * LINE_FACTOR)
     return Mention(at, at + len(name), name, "command", CODE_WEIGHT * LINE_FACTOR)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ragmem.domain.arrow_chains import steps
 from ragmem.domain.blocks import Form
 from ragmem.domain.forms import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_code, classify_token
 from ragmem.domain.names import AMBIGUOUS_NAMES, KNOWN_NAMES
@@ -59,6 +60,8 @@ def canonical_key(name: str) -> str:
 def find_mentions(text: str, form: Form) -> list[Mention]:
     """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters."""
     mentions = _Reading(text, form).read()
+    if found := list(steps(text, [(one.start, one.end) for one in mentions])):
+        mentions = sorted([*mentions, *(Mention(*step) for step in found)], key=lambda one: one.start)
     if form is Form.FENCE:
         return [replace(one, weight=one.weight * FENCE_FACTOR) for one in mentions]
     return [

@@ -1,13 +1,15 @@
 """What a chunk speaks of: its entities and relations by rule, without a language model."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ragmem.domain.blocks import MAX_HEADING_CHARS, Form
 from ragmem.domain.command_lines import command_mentions
 from ragmem.domain.entities import Mention, canonical_key, find_mentions
-from ragmem.domain.forms import ENTITY_TYPES
+from ragmem.domain.forms import ENTITY_TYPES, NAME_WEIGHT
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
 from ragmem.domain.relations import Link, relate
@@ -27,6 +29,8 @@ MAX_DESCRIPTION_CHARS = 300
 
 MAX_MENTIONS = 24
 """Mentions of one statement that are related to each other; a list of a hundred names relates nothing."""
+
+_PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w./`'\"-])")
 
 HEADING_BONUS = 1.0
 EARLY_BONUS = 0.5
@@ -65,7 +69,8 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
     above = chunk.heading.rsplit(" > ", 1)[-1]
     if above and above not in chunk.text[: MAX_HEADING_CHARS + len(above)]:
         statements.insert(0, Statement(Form.HEADING, " ".join(above.split())))
-    found = [(one, _mentions(one)) for one in statements]
+    plain = set(_PLAIN.findall(chunk.text))
+    found = [(one, [named for named in _mentions(one) if not _is_plain(named, plain)]) for one in statements]
     candidates = _gather(found)
     ranked = sorted(candidates.items(), key=lambda item: (-item[1].salience, item[1].first, item[0]))
     if max_entities is None:
@@ -79,6 +84,11 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
     if max_relations is None:
         max_relations = RELATIONS_PER_ENTITY * len(entities)
     return Extraction(chunk.id, entities, _relations(found, kept, max_relations))
+
+
+def _is_plain(mention: Mention, plain: AbstractSet[str]) -> bool:
+    """Tell whether a mention is a word with a capital that the same text writes without one as well."""
+    return mention.weight <= NAME_WEIGHT and mention.name.istitle() and mention.name.lower() in plain
 
 
 def _mentions(statement: Statement) -> list[Mention]:

@@ -45,6 +45,7 @@ _URL = re.compile(r"(?:https?|wss?|ftp|redis|postgres(?:ql)?|mongodb|amqp)://[^\
 _VERSION = re.compile(r"v\d+(?:\.\d+)+[\w.+-]*$|v?\d+\.\d+\.\d+[\w.+-]*$")
 _CALL = re.compile(r"([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\([^()]*\)$")
 _FILE = re.compile(r"(?:[~\w@.*+{}<>$-]*/)*\.?[\w@*+{}<>$-]+(?:\.[\w*+{}<>-]+)*\.([A-Za-z0-9]{1,12})$")
+_CALLED_LIKE_FILES = frozenset({"console.log", "Math.log", "logger.log", "np.log"})
 _DOT_FILE = re.compile(r"(?:[~\w@.-]*/)*\.(?:env|[a-z]{2,8}ignore|[a-z]{2,6}rc)(?:\.\w+)?$")
 _PATH = re.compile(r"(?:~|\.{1,2})?/?(?:[\w.@*+{}<>$-]+/)+[\w.@*+{}<>$-]*$|(?:~|\.{1,2})/[\w.@*+-]{2,}$")
 _FORMS = (
@@ -121,6 +122,11 @@ docker-compose podman gradle mvn dotnet rustc tsc eslint prettier pre-commit tox
 journalctl launchctl crontab openssl tar gpg vim emacs claude codex gemini
 """
 COMMANDS = frozenset(_COMMAND_WORDS.split())
+PLAIN_PROGRAMS = frozenset(
+    "cd ls cat cp mv rm mkdir find tar which touch chmod tee echo pwd head tail".split()
+)
+"""Programs that everybody runs everywhere: a line of them is worth its paths alone."""
+
 _WORDS = (
     ("symbol", re.compile(r"[\w-]+(?:\.[\w-]+)*\.\*$")),
     ("file", re.compile(r"[\w.-]*\w[-_]\*$")),
@@ -152,7 +158,7 @@ def _by_word(text: str) -> tuple[str, str]:
     """Return name and type of a word of code whose form alone proves nothing; the type is "" for no name."""
     if assigned := _ASSIGNMENT.match(text):
         return assigned.group(1), "config"
-    if text.lower() in COMMON_WORDS or text in LITERALS or _NUMERIC.match(text):
+    if text.lower() in COMMON_WORDS or text in LITERALS or text in PLAIN_PROGRAMS or _NUMERIC.match(text):
         return text, ""
     if _PATH.match(text):
         return text, "symbol" if _CAMEL.search(text) else "file"
@@ -190,7 +196,8 @@ def command_name(line: str) -> str:
     known = words[0] in COMMANDS or words[0].startswith(("./", "/", "~/"))
     flagged = len(words) > 1 and any(_FLAG.match(word) for word in words[1:])
     plain = 1 < len(words) <= MAX_PLAIN_COMMAND and all(_SUBCOMMAND.match(word) for word in words)
-    if known or flagged or (plain and words[0] not in KEYWORDS and not COMMON_WORDS & set(words)):
+    plain = plain and words[0] not in KEYWORDS and words[0] not in COMMON_WORDS
+    if known or flagged or (plain and (COMMON_WORDS.isdisjoint(words) or any(":" in word for word in words))):
         return " ".join(words)
     return ""
 
@@ -234,7 +241,7 @@ def _is_file(token: str) -> bool:
     A path is rooted, ends in a slash, or its last part has a file ending or marks that words do not have.
     """
     if (found := _FILE.match(token)) and found.group(1).lower() in FILE_ENDINGS:
-        return True
+        return token not in _CALLED_LIKE_FILES
     if _DOT_FILE.match(token):
         return True
     if "/" not in token or not _PATH.match(token):

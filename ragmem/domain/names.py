@@ -156,8 +156,11 @@ KIND_NOUNS: Mapping[str, str] = MappingProxyType(
 _GENERIC = """
 configuration config setup interop integration implementation support usage guide overview example examples
 architecture design tests testing code docs documentation settings details notes version installation commands
-collaboration patterns conventions standards structure requirements cli sdk client project projects files
+collaboration patterns conventions standards structure requirements projects files
 workflow process issues notes summary reference tips tools features fixes updates changes improvements
 """
 GENERIC_NOUNS = frozenset(_GENERIC.split())
 """Nouns that describe what is done with a thing, in headings mostly; they are no part of its name."""
+
+MADE_IN = frozenset("cli sdk sdks client project".split())
+"""What is written in a language: no part of the language's name."""

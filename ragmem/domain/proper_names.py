@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ragmem.domain.blocks import Form
 from ragmem.domain.forms import KNOWN_WEIGHT, MAX_NAME_CHARS, MIN_NAME_CHARS, NAME_WEIGHT, WEAK_WEIGHT
-from ragmem.domain.names import COMMON_WORDS, GENERIC_NOUNS, KIND_NOUNS, KNOWN_NAMES
+from ragmem.domain.names import COMMON_WORDS, GENERIC_NOUNS, KIND_NOUNS, KNOWN_NAMES, MADE_IN
 
 MAX_NAME_WORDS = 4
 """A longer run of capitalised words is a title, not a name."""
@@ -98,18 +98,22 @@ def _trimmed(run: Sequence[Word]) -> Sequence[Word]:
     words = list(run)
     while len(words) > 1 and words[0].alone is None and (words[0].opens or _describes(words[0], words[1])):
         words.pop(0)
-    while (
-        len(words) > 1
-        and words[-1].text.lower() in GENERIC_NOUNS
-        and any(word.alone is not None for word in words[:-1])
-    ):
+    while len(words) > 1 and _is_generic(words[-1].text.lower(), words[:-1]):
         words.pop()
     return words
 
 
 def _describes(word: Word, following: Word) -> bool:
     """Tell whether a word that may begin a sentence only describes the name or acronym after it."""
-    return not word.inside and (following.alone is not None or following.text.isupper())
+    return not word.inside and (
+        following.alone is not None or (following.text.isupper() and following.text.isalpha())
+    )
+
+
+def _is_generic(noun: str, before: Sequence[Word]) -> bool:
+    """Tell whether a noun is no part of the name before it; an SDK is one of a product, not of a language."""
+    known = [word.alone[1] for word in before if word.alone is not None]
+    return bool(known) and (noun in GENERIC_NOUNS or (noun in MADE_IN and known == ["language"]))
 
 
 def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:

@@ -12,6 +12,7 @@ from ragmem.domain.verbs import verb_in
 
 VERB_WEIGHT = 1.0
 DEFINITION_WEIGHT = 0.8
+PREPOSITION_WEIGHT = 0.75
 BRACKET_WEIGHT = 0.7
 TOPIC_WEIGHT = 0.5
 CO_MENTION_WEIGHT = 0.25
@@ -132,16 +133,14 @@ def _stated(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
             yield Link(owner, one, said or "includes", BRACKET_WEIGHT, text)
         yield from _chain(text, _lists(text, members))
     groups = _lists(text, outer)
-    linked: set[int] = set()
-    for link in _chain(text, groups):
-        if link.weight > CO_MENTION_WEIGHT:
-            linked.add(link.target.start)
-        yield link
     first = mentions[0]
-    if not text[: first.start].strip(_BEFORE_TERM) and _DEFINES.match(text, first.end):
+    defined = not text[: first.start].strip(_BEFORE_TERM) and bool(_DEFINES.match(text, first.end))
+    for link in _chain(text, groups):
+        if not defined or link.source is first or link.weight in {VERB_WEIGHT, BRACKET_WEIGHT}:
+            yield link
+    if defined:
         for one in chain.from_iterable(groups[1:]):
-            if one.start not in linked:
-                yield Link(first, one, "defined as", DEFINITION_WEIGHT, text)
+            yield Link(first, one, "defined as", DEFINITION_WEIGHT, text)
 
 
 def _bracketed(
@@ -187,8 +186,9 @@ def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
     if not groups:
         return
     subjects = groups[0]
-    for before, after in pairwise(groups):
-        gap = text[before[-1].end : after[0].start]
+    for nearest, after in pairwise(groups):
+        gap = text[nearest[-1].end : after[0].start]
+        before = subjects if nearest[0].type == "version" else nearest
         if _ARROW.match(gap):
             yield Link(before[-1], after[0], "to", VERB_WEIGHT, text)
             continue
@@ -201,7 +201,7 @@ def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
             yield Link(before[-1], after[0], "has", BRACKET_WEIGHT, text)
             continue
         near = len(gap) <= MAX_GAP_CHARS
-        verb, passive = verb_in(gap) if near else ("", False)
+        verb, passive, sure = verb_in(gap) if near else ("", False, False)
         if not verb:
             yield Link(subjects[0], after[0], CO_MENTIONED, CO_MENTION_WEIGHT, text)
             continue
@@ -209,4 +209,4 @@ def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
         for source in sources[:MAX_LISTED]:
             for target in after[:MAX_LISTED]:
                 pair = (target, source) if passive else (source, target)
-                yield Link(*pair, verb, VERB_WEIGHT, text)
+                yield Link(*pair, verb, VERB_WEIGHT if sure else PREPOSITION_WEIGHT, text)

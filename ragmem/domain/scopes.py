@@ -8,6 +8,11 @@ from ragmem.domain.blocks import Form
 from ragmem.domain.entities import Mention
 from ragmem.domain.statements import Statement
 
+_REFERS_BACK = re.compile(r"(?:This|It|That|These|They|Its|Must|Should|Can|Has|Uses?|The [a-z]+)\b")
+_GENERAL = frozenset({"language", "protocol", "host", "organization"})
+"""What a heading may name without that what follows belongs to it: "Python setup" is not about Python."""
+
+_LABELS = re.compile(r"[*_`]*:")
 _LEADING = re.compile(
     r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\]\s*)?[*_`\"'(]*(?:(?:[Tt]he|[Aa]n?|[Oo]ur|[Nn]ew)\s+)?[*_`\"'(]*$"
 )
@@ -21,28 +26,33 @@ class Scope:
     subject: Mention | None = None
     lead: Mention | None = None
     items: list[tuple[int, Mention | None]] = field(default_factory=list)
+    block: Mention | None = None
 
     def above(self, statement: Statement) -> Mention | None:
         """Return what the statement belongs to, or None; call it before `enter`."""
         if statement.form is Form.ITEM:
-            if not statement.begins:
-                return self.items[-1][1] if self.items else self.lead or self.heading
-            while self.items and self.items[-1][0] >= statement.depth:
-                self.items.pop()
-            for _, parent in reversed(self.items):
-                return parent
-            return self.lead or self.heading
+            return self._above_item(statement)
         if statement.form is Form.FENCE:
-            return self.lead or self.heading
+            above, self.lead = self.lead or self.heading, None
+            return above
         if statement.form is Form.TABLE:
             return self.lead
-        return self.heading or self.subject
+        refers_back = not statement.begins and _REFERS_BACK.match(statement.text) is not None
+        return (self.block if refers_back else None) or self.heading or self.subject
+
+    def _above_item(self, statement: Statement) -> Mention | None:
+        """Return the parent of an item, or of a further sentence the item itself."""
+        if statement.begins:
+            while self.items and self.items[-1][0] >= statement.depth:
+                self.items.pop()
+        return self.items[-1][1] if self.items else self.lead or self.heading
 
     def enter(self, statement: Statement, mentions: Sequence[Mention]) -> None:
         """Take a statement that was read, with what it names, as what the next ones may belong to."""
         first = leader(statement, mentions)
         if statement.form is Form.HEADING:
-            self.heading = mentions[0] if len(mentions) == 1 else first
+            named = mentions[0] if len(mentions) == 1 else first
+            self.heading = None if named is not None and named.type in _GENERAL else named
             self.subject = self.lead = None
             self.items.clear()
         elif statement.form is Form.ITEM:
@@ -50,10 +60,12 @@ class Scope:
                 self.items.append((statement.depth, first))
         elif statement.form is Form.PARAGRAPH:
             self.items.clear()
+            if statement.begins:
+                self.block = first
             opens_list = statement.text.rstrip("*_ ").endswith(":")
             self.lead = (first or (mentions[0] if len(mentions) == 1 else None)) if opens_list else None
             if self.subject is None and first is not None and statement.begins:
-                self.subject = first
+                self.subject = None if _LABELS.match(statement.text, first.end) else first
         elif statement.form is Form.FENCE and statement.text.startswith("#"):
             self.lead = mentions[0] if len(mentions) == 1 else None
 

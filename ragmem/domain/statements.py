@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragmem.domain.blocks import Block, Form, blocks, lines, statements
+from ragmem.domain.forms import COMMANDS
 
 MAX_STATEMENT_CHARS = 2000
 """A longer statement is machine-made; only its beginning is read."""
@@ -13,7 +14,8 @@ _LABEL_LINE = re.compile(r"[ \t]*(?:\*\*[^*\n]{1,80}\*\*|\u2192|=>|[A-Z][\w ]{0,
 _COMMAND_LINE = re.compile(r"[a-z][\w.-]* [a-z][\w:.-]*(?: [\w:.@/=-]+){0,4}$")
 _FENCE_OPEN = re.compile(r"[ \t>*+-]*(?:`{3,}|~{3,})[ \t]*([\w+-]*)")
 _CELL = re.compile(r"`[^`]*`|(\\\|)|(\|)")
-_SHELLS = frozenset({"", "bash", "sh", "shell", "zsh", "console", "fish", "terminal", "text"})
+_SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "fish", "terminal"})
+_PLAIN_FENCES = frozenset({"", "text", "txt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def _fold(part: str) -> str:
 def _fence(text: str, block: Block) -> Iterator[Statement]:
     """Yield the lines of a fence; lines of a command that go on after a backslash are one."""
     opened = _FENCE_OPEN.match(text, block.start)
-    shell = opened is not None and opened.group(1).lower() in _SHELLS
+    language = opened.group(1).lower() if opened is not None else ""
+    shell = language in _SHELLS
     before = ""
     for start, end in lines(text, block.start, block.end):
         if text.startswith(("```", "~~~"), start):
@@ -65,7 +68,8 @@ def _fence(text: str, block: Block) -> Iterator[Statement]:
         if shell and line.endswith("\\") and len(before) < MAX_STATEMENT_CHARS:
             before += line[:-1]
             continue
-        yield Statement(block.form, _fold(before + line), shell=shell)
+        known = language in _PLAIN_FENCES and line.removeprefix("$ ").split(" ", 1)[0] in COMMANDS
+        yield Statement(block.form, _fold(before + line), shell=shell or known)
         before = ""
     if before:
         yield Statement(block.form, _fold(before), shell=shell)

@@ -17,7 +17,8 @@ _ACTIVE = {
     "implements": r"implements?|extends?|inherits?(?: from)?|wraps?|overrides?|subclasses",
     "contains": r"contains?|includes?|including|holds?|defines?|consists of|comprises",
     "returns": r"returns?|yields?|produces?|generates?|creates?|emits?|outputs?|sends?",
-    "supports": r"supports?|handles?|manages?|validates?|checks?|converts?|"
+    "supports": r"supports|supporting|(?:to|not|can|must|should|will|and|also) support|handles?|"
+    r"manages?|validates?|checks?|converts?|"
     r"queries|updates?|targets?|gets?|takes?",
     "located in": r"(?:lives?|stored|located|defined|declared|installed|found) (?:in|at|under)",
     "set to": r"set to|defaults? to|equals|points? to|maps? to|changed to",
@@ -77,14 +78,18 @@ _NEGATION = re.compile(
 )
 
 
-def verb_in(gap: str) -> tuple[str, bool]:
-    """Return the verb between two mentions and whether it is passive; the first one counts, "" for none."""
+def verb_in(gap: str) -> tuple[str, bool, bool]:
+    """Return the verb between two mentions, whether it is passive, and whether it is more than a preposition.
+
+    The first one counts; "" for none.
+    """
     found = _VERB.search(gap)
+    sure = found is not None
     if found is None and len(gap) <= MAX_PREPOSITION_CHARS and not _DASH.search(gap):
         found = _PREPOSITION.search(gap)
     if found is None or found.lastgroup is None:
-        return "", False
+        return "", False, False
     name, passive = _NAMES[found.lastgroup]
     if _NEGATION.search(gap, 0, found.start()):
         name = f"not {name}"
-    return name, passive
+    return name, passive, sure

@@ -5,8 +5,9 @@ from ragmem.catalog.recorded import recorded
 from ragmem.domain.model import Hit
 from ragmem.services.asking import Question
 
-MOST = 2000
-"""Latest records that are compared; others are found where words or vectors lead to them."""
+MOST = 500
+"""Latest records that are compared, which takes as long as any other filter; older ones are found where words
+or vectors lead to them."""
 
 
 def openings_of_records(catalog: Catalog, question: Question) -> list[Hit]:

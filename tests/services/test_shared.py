@@ -279,3 +279,17 @@ def test_tab_offers_what_is_configured_and_never_asks_the_server(ragmem, tmp_pat
     assert sources.stderr == ""
     assert ragmem("__complete", "memory", "", **environ).stdout == ""
     assert time.perf_counter() - began < 10
+
+
+def test_what_one_machine_records_the_other_finds_by_type(machine):
+    one, other = machine("one").memory, machine("other").memory
+    for project in ("tide", "kiln"):
+        one.add_gotcha("The lock is stale.", project=project)
+    one.add_pattern("A lock has a timeout.", project="tide")
+    for query in ("", "stale lock"):
+        found = other.get_records("gotcha", query, everywhere=True)
+        assert {(item.type, item.memory.scope.project) for item in found} == {
+            ("gotcha", "tide"),
+            ("gotcha", "kiln"),
+        }
+        assert len(other.get_records("gotcha", query, projects=["tide"])) == 1

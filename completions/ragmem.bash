@@ -66,7 +66,7 @@ _ragmem_files() {
 _ragmem_is_command() {
     case "$1:$2" in
         ":seed"|":ingest"|":record"|":query"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:graph"|"inspect:records"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         *) return 1 ;;
@@ -93,6 +93,8 @@ _ragmem_options() {
         "inspect timeline") _ragmem_words --since -p --project -a --all -n --limit --json -h --help ;;
         "inspect graph") _ragmem_words -e --export --around --depth -o --out --force -p --project -a --all -n --limit --json -h --help ;;
         "inspect records") _ragmem_words --type -p --project --spec --since -a --all -n --limit --json -h --help ;;
+        "inspect code") _ragmem_words -p --project -n --limit --json -h --help ;;
+        "inspect impact") _ragmem_words -d --depth -p --project -n --limit --svg -f --force --mermaid --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
@@ -172,6 +174,12 @@ _ragmem_value() {
         "inspect records:--spec") action=: ;;
         "inspect records:--since") action=: ;;
         "inspect records:-n"|"inspect records:--limit") action=: ;;
+        "inspect code:-p"|"inspect code:--project") action='_ragmem_known project' ;;
+        "inspect code:-n"|"inspect code:--limit") action=: ;;
+        "inspect impact:-d"|"inspect impact:--depth") action=: ;;
+        "inspect impact:-p"|"inspect impact:--project") action='_ragmem_known project' ;;
+        "inspect impact:-n"|"inspect impact:--limit") action=: ;;
+        "inspect impact:--svg") action=_ragmem_files ;;
         "inspect config:--sources") action=_ragmem_files ;;
         "inspect usage:--by") action='_ragmem_words day model purpose' ;;
         "inspect usage:--since") action=: ;;
@@ -206,12 +214,14 @@ _ragmem_argument() {
         ":0") _ragmem_words seed ingest record query context gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
-        "inspect:0") _ragmem_words stats sources memory entity path communities timeline graph records config usage log ;;
+        "inspect:0") _ragmem_words stats sources memory entity path communities timeline graph records code impact config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "inspect path:0") action='_ragmem_known entity' ;;
         "inspect path:1") action='_ragmem_known entity' ;;
         "inspect timeline:0") action='_ragmem_known entity' ;;
+        "inspect code:0") action='_ragmem_known symbol' ;;
+        "inspect impact:0") action='_ragmem_known symbol' ;;
         "export:0") action=_ragmem_files ;;
         "import:0") action=_ragmem_files ;;
         "backup:0") action=_ragmem_files ;;

@@ -172,7 +172,9 @@ def communities(
         say_json({"schema": 1, **shape})
         return EXIT_OK
     several = len({one["project"] for one in shape["communities"]}) > 1
-    for one in shape["communities"]:
+    for number, one in enumerate(shape["communities"]):
+        if number:
+            say()
         facts = [plural(one["size"], "entity", "entities"), f"cohesion {one['cohesion']:.2f}"]
         if several:
             facts.append("project " + titles.get(one["project"], one["project"]))
@@ -184,7 +186,6 @@ def communities(
         for told in one["memories"]:
             date, identifier, text = _cells(told)
             say(f"  {date}  {dim(identifier)}  {printable(text)}")
-        say()
     if not around:
         _tell_rest(shape["total"] - len(shape["communities"]), "community", "communities")
         if shape["alone"]:

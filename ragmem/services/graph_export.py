@@ -82,7 +82,6 @@ def export_graph(
         chosen = _top(scope, most)
     else:
         chosen = _whole(scope)
-    relations = chosen.relations
     names = _Names(several=len(chosen.projects) > 1)
     output = open_graph(form, file)
     entities = drawn = 0
@@ -91,11 +90,11 @@ def export_graph(
         for node in _nodes(chosen.entities, names):
             output.node(node)
             entities += 1
+        relations = _between(chosen.relations, names)
         if form == "mermaid":
-            known = (pair for pair in relations if _ends(pair, names))
-            heaviest = nlargest(DRAWN + 1, known, key=lambda pair: pair[1].weight)
+            heaviest = nlargest(DRAWN + 1, relations, key=lambda pair: pair[1].weight)
             truncated = truncated or len(heaviest) > DRAWN
-            relations = heaviest[:DRAWN]
+            relations = iter(heaviest[:DRAWN])
         for edge in _edges(relations, names):
             output.edge(edge)
             drawn += 1
@@ -172,17 +171,25 @@ def _nodes(entities: Iterable[tuple[str, Entity]], names: _Names) -> Iterator[No
 
 
 def _edges(relations: Iterable[tuple[str, Relation]], names: _Names) -> Iterator[Edge]:
-    for batch in batches(pair for pair in relations if _ends(pair, names)):
+    for batch in batches(relations):
         shown = redact_document(
             [{"keywords": one.keywords, "description": one.description} for _, one in batch]
         )
-        for pair, safe in zip(batch, shown, strict=True):
-            source, target = _ends(pair, names)
-            yield Edge(source, target, pair[1].weight, safe["keywords"], safe["description"])
+        for (project, one), safe in zip(batch, shown, strict=True):
+            yield Edge(
+                names.given[project, one.source],
+                names.given[project, one.target],
+                one.weight,
+                safe["keywords"],
+                safe["description"],
+            )
 
 
-def _ends(pair: tuple[str, Relation], names: _Names) -> tuple[str, ...]:
-    """Return the names of a relation's ends in the file; nothing where one of them is not in it."""
-    project, one = pair
-    ends = (names.given.get((project, one.source)), names.given.get((project, one.target)))
-    return tuple(name for name in ends if name is not None) if None not in ends else ()
+def _between(relations: Iterable[tuple[str, Relation]], names: _Names) -> Iterator[tuple[str, Relation]]:
+    """Yield the relations both of whose ends are in the file."""
+    known = names.given
+    return (
+        (project, one)
+        for project, one in relations
+        if (project, one.source) in known and (project, one.target) in known
+    )

@@ -1,7 +1,7 @@
 """The formats in which a graph is written, node by node: GraphML, node-link JSON and Mermaid."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Literal, Protocol, Self
 from xml.sax.saxutils import escape, quoteattr
@@ -152,11 +152,11 @@ class _NodeLink:
             self._file.write(b"\n]}\n")
 
     def node(self, node: Node) -> None:
-        self._item(asdict(node))
+        self._item({name: getattr(node, name) for name in Node.__slots__})
 
     def edge(self, edge: Edge) -> None:
         self._turn_to_edges()
-        self._item(asdict(edge))
+        self._item({name: getattr(edge, name) for name in Edge.__slots__})
 
 
 _SPECIAL = re.compile(r"[^\w ,.:/()@+=*?!'~$%-]|^[\d]+\.|^[-+*]")

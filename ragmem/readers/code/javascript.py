@@ -50,6 +50,9 @@ _COMMON = """
 (import_statement) @import
 (export_statement source: (string)) @import
 (export_statement (export_clause) !source) @import
+(export_statement "default") @import
+(assignment_expression left: (member_expression) @_exports right: (identifier)
+  (#eq? @_exports "module.exports")) @import
 (variable_declarator name: [(identifier) (object_pattern)]
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string)))
   (#eq? @_require "require")) @import
@@ -108,6 +111,10 @@ _ALL = re.compile(r"\*\s*as\s+([\w$]+)")
 _NAMED = re.compile(r"\{([^}]*)\}")
 _REQUIRED = re.compile(r"\s*([\w$]+)\s*=\s*require")
 _ITEM = re.compile(r"(?:type\s+)?([\w$]+)(?:\s*(?:as|:)\s*([\w$]+))?")
+_EXPORTED = re.compile(
+    r"(?:export\s+default\s+(?:(?:async|abstract)\s+)*(?:function\b\s*\*?|class\b)?|module\.exports\s*=)\s*([\w$]+)"
+)
+_NAMELESS = {"extends", "new", "await", "async"}
 _ENDING = re.compile(r"(?:\.d)?\.(?:[cm]?[jt]s|[jt]sx)$")
 _TESTING = re.compile(r"(?:[._-](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$)|(?:^|/)(?:__tests__|__mocks__|cypress)/")
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|spec|e2e)/")
@@ -115,6 +122,10 @@ _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|spec|e2e)/")
 
 def _imports(captures: "Captures") -> Iterator[Import]:
     text = node_text(captures["import"][0])
+    if default := _EXPORTED.match(text):
+        if default[1] not in _NAMELESS:
+            yield Import("", default[1], "default", exported=True)
+        return
     source = _SOURCE.search(text)
     exported = text.startswith("export")
     if source is None:
@@ -154,7 +165,15 @@ def _is_test_file(path: str) -> bool:
 
 
 def _syntax(package: str, entry: str, query: str) -> Syntax:
-    return Syntax(package, query, naming=_naming, is_test_file=_is_test_file, entry=entry, imports=_imports)
+    return Syntax(
+        package,
+        query,
+        naming=_naming,
+        is_test_file=_is_test_file,
+        entry=entry,
+        imports=_imports,
+        loaders=frozenset({"require()", "import()"}),
+    )
 
 
 JAVASCRIPT = _syntax("tree_sitter_javascript", "language", _JAVASCRIPT)

@@ -244,7 +244,8 @@ class _Reader:
                 is_test=self.in_tests or main == "test" or self.syntax.is_test(name, kind, head),
             )
         )
-        self.facts.members.append([prefix, name, qualified])
+        # Nobody calls a test by its name.
+        self.facts.members.append([prefix, "" if main == "test" else name, qualified])
         if kind is not SymbolKind.CONSTANT:
             holder = prefix if owner else qualified if kind in _OWNING else around.type_owner
             stack.append(_Scope(node.end_byte, qualified, qualified, qualified, holder, kind))
@@ -295,6 +296,8 @@ class _Reader:
         stated = self._text(captures["type"][0]) if captures.get("type") else ""
         value = self._text(captures["value"][0]) if captures.get("value") else ""
         declared = type_stated(self.syntax, stated, value)
+        if declared in self.syntax.loaders:
+            return  # what is loaded is an import
         is_head = node.start_byte in self.heads
         name = self._text(node, _LONGEST_NAME).lstrip("@#$")
         around = stack[-1]

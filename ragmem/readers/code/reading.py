@@ -1,13 +1,15 @@
 """One file of code, read by the parser of its language."""
 
 import importlib
-from pathlib import PurePosixPath
+import posixpath
 
 from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
 from ragmem.errors import SourceError
 from ragmem.readers.code.c import is_cpp
-from ragmem.readers.code.languages import LANGUAGES, language_of
+from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of
+from ragmem.readers.code.manifests import read_manifest
 from ragmem.readers.code.outline import outline
+from ragmem.readers.code.python import read_python
 from ragmem.readers.code.refusals import refusal
 from ragmem.readers.code.syntax import Syntax
 
@@ -31,12 +33,16 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
     minified or generated is its module alone. Raises SourceError for a file in no known language.
     """
     name = language or language_of(path)
-    if name not in _SYNTAXES:
+    if name is None or name not in LANGUAGES:
         raise SourceError(
             f'"{path}" is in no language that can be read', hint=f"languages: {', '.join(LANGUAGES)}"
         )
+    if language is None and posixpath.basename(path) in MANIFESTS:
+        return read_manifest(path, text, name)
     if problem := refusal(path, text):
         return unread(path, text, name, problem)
+    if name == "python":
+        return read_python(path, text)
     if name == "c" and path.endswith(".h") and is_cpp(text):
         name = "cpp"
     return outline(path, text, language=name, syntax=_syntax(name, path))
@@ -44,8 +50,11 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
 
 def unread(path: str, text: str, language: str, problem: str) -> ParsedFile:
     """Return a file of which only the name is known, and why."""
-    module = path
-    own = Symbol(module, PurePosixPath(path).name, SymbolKind.MODULE, 1, text.count("\n") + 1)
+    if language == "python":
+        module = read_python(path, "").module
+    else:
+        module = _syntax(language, path).naming(path).module
+    own = Symbol(module, posixpath.basename(path), SymbolKind.MODULE, 1, text.count("\n") + 1)
     return ParsedFile(path, language, module, "", (own,), problem=problem)
 
 

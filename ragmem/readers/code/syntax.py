@@ -94,3 +94,5 @@ class Syntax:
     supers: frozenset[str] = field(default_factory=lambda: frozenset({"super"}))
     constructors: frozenset[str] = frozenset()
     """Methods of a class that return one of it."""
+    loaders: frozenset[str] = frozenset()
+    """Calls, as types are stated, of which the value is a module."""

@@ -1,0 +1,74 @@
+"""Python: by its own parser, and where that fails, without the statements that it cannot read."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragmem.domain.code import ParsedFile
+from ragmem.domain.python_code import parse_python
+
+if TYPE_CHECKING:  # the parser is loaded when a file is read
+    from tree_sitter import Node
+
+_MOST_LEFT_OUT = 40
+"""Statements that are left out one by one; a file with more of them is of another Python."""
+
+
+def read_python(path: str, text: str) -> ParsedFile:
+    """Return what a file defines; `problem` names the lines that were left out."""
+    try:
+        return parse_python(path, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return _without_what_fails(path, text.replace("\0", " "), error)
+
+
+def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
+    lines = text.split("\n")
+    left_out: list[int] = []
+    for _ in range(_MOST_LEFT_OUT):
+        at = getattr(error, "lineno", None)
+        if not isinstance(error, SyntaxError) or not at:
+            break
+        first, last = _statement(lines, min(at, len(lines)) - 1)
+        if first in left_out:
+            break
+        left_out.append(first)
+        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        lines[first : last + 1] = [f"{indent}pass", *[""] * (last - first)]
+        try:
+            parsed = parse_python(path, "\n".join(lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as further:
+            error = further
+        else:
+            shown = ", ".join(str(line + 1) for line in sorted(left_out)[:5])
+            return replace(parsed, problem=f"left out what this Python cannot read, from line {shown}")
+    empty = parse_python(path, "")
+    return replace(empty, problem=f"Python cannot read it: {getattr(error, 'msg', None) or error}")
+
+
+def _statement(lines: list[str], line: int) -> tuple[int, int]:
+    """Return the first and last line (from 0) of the innermost statement around one."""
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - only files that fail need it
+    from tree_sitter_python import language  # noqa: PLC0415
+
+    source = "\n".join(lines).encode("utf-8", "replace")
+    column = len(lines[line]) - len(lines[line].lstrip())
+    node: Node | None = Parser(Language(language())).parse(source).root_node
+    found = (line, line)
+    while node is not None:
+        if _is_statement(node):
+            found = (node.start_point.row, node.end_point.row - (0 if node.end_point.column else 1))
+        node = next(
+            (
+                child
+                for child in node.named_children
+                if (child.start_point.row, child.start_point.column) <= (line, column)
+                and child.end_point.row >= line
+                and (child.end_point.row > line or child.end_point.column > column)
+            ),
+            None,
+        )
+    return min(found[0], line), max(found[1], line)
+
+
+def _is_statement(node: "Node") -> bool:
+    return node.type.endswith(("_statement", "_definition")) or node.type == "ERROR"

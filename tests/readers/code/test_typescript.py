@@ -1,0 +1,204 @@
+"""JavaScript and TypeScript: what is defined, and what it means elsewhere."""
+
+import pytest
+from code_projects import CodeProject
+
+FILES = {
+    "tsconfig.json": """
+        {
+          // Where our own modules lie.
+          "compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["src/*"]},},
+        }
+        """,
+    "packages/text/package.json": '{"name": "@acme/text", "main": "dist/index.js", "description": "Words."}',
+    "packages/text/src/index.js": """
+        export { shorten } from './shorten.js'
+        export * from './pad.js'
+        """,
+    "packages/text/src/shorten.js": "export function shorten(text) { return text.slice(0, 80) }\n",
+    "packages/text/src/pad.js": "export const pad = (text) => text.padEnd(80)\n",
+    "src/store/repo.ts": """
+        // Copyright 2024 Acme. All rights reserved.
+
+        /**
+         * Keeps users in the database. Nothing else does.
+         */
+
+        import { Pool } from 'pg';
+
+        /** A row of the table of users. */
+        export interface User { id: string; }
+
+        export abstract class Store<T> {
+          protected pool = new Pool();
+          abstract find(id: string): Promise<T>;
+          close(): void { this.pool.end(); }
+        }
+
+        /** Finds users, e.g. by name. Is slow. */
+        export default class Repo extends Store<User> {
+          async find(id: string): Promise<User> { return this.pool.query(id); }
+          static open(): Repo { return new Repo(); }
+        }
+        """,
+    "src/auth/login.ts": """
+        import Repo, { type User } from '@/store/repo';
+        import * as text from '@acme/text';
+        import { log } from './log';
+
+        export const LIMIT = 3;
+
+        export class Login {
+          constructor(private readonly repo: Repo, readonly onFail?: (user: User) => void) {}
+
+          /** Is the password right? */
+          async check(id: string): Promise<boolean> {
+            const user = await this.repo.find(id);
+            log(text.shorten(id));
+            text.pad(id);
+            this.fail();
+            this.onFail?.(user);
+            return true;
+          }
+
+          private fail = () => { log('failed'); };
+        }
+
+        export function login(id: string, log: (text: string) => void): Promise<boolean> {
+          log(id);
+          const made = create();
+          return made.check(id);
+        }
+
+        function create(): Login {
+          const repo = Repo.open();
+          repo.close();
+          return new Login(repo);
+        }
+        """,
+    "src/auth/log.js": """
+        const fs = require('fs');
+        exports.log = function (text) { fs.writeSync(1, text); };
+        """,
+    "src/auth/login.test.ts": """
+        import { describe, it, expect } from 'vitest';
+        import { login } from './login';
+
+        describe('login', () => {
+          it('lets users in', async () => { expect(await login('ada', console.log)).toBe(true); });
+        });
+        """,
+    "src/view/Panel.tsx": """
+        import React from 'react';
+        import { Login } from '../auth/login';
+
+        export class Panel extends React.Component {
+          login: Login;
+          render() { return <button onClick={() => this.login.check('ada')}>in</button>; }
+        }
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def project():
+    return CodeProject(FILES)
+
+
+def test_a_module_is_named_by_its_path_and_holds_classes_functions_and_constants(project):
+    assert project.symbols("src/auth/login.ts") == [
+        ("constant", "src/auth/login.LIMIT"),
+        ("class", "src/auth/login.Login"),
+        ("method", "src/auth/login.Login.constructor"),
+        ("method", "src/auth/login.Login.check"),
+        ("method", "src/auth/login.Login.fail"),
+        ("function", "src/auth/login.login"),
+        ("function", "src/auth/login.create"),
+    ]
+    assert project.symbols("src/store/repo.ts") == [
+        ("interface", "src/store/repo.User"),
+        ("class", "src/store/repo.Store"),
+        ("method", "src/store/repo.Store.find"),
+        ("method", "src/store/repo.Store.close"),
+        ("class", "src/store/repo.Repo"),
+        ("method", "src/store/repo.Repo.find"),
+        ("method", "src/store/repo.Repo.open"),
+    ]
+    assert project.symbols("src/auth/log.js") == [("function", "src/auth/log.log")]
+
+
+def test_what_a_file_is_for_is_its_leading_comment_and_no_licence(project):
+    assert project.files["src/store/repo.ts"].purpose == "Keeps users in the database."
+    assert project.files["packages/text/package.json"].purpose == "Words."
+    assert project.files["src/auth/login.ts"].purpose == "defines Login, login, create"
+
+
+def test_a_definition_is_described_by_the_first_sentence_above_it(project):
+    assert project.symbol("src/store/repo.Repo").doc == "Finds users, e.g. by name."
+    assert project.symbol("src/auth/login.Login.check").doc == "Is the password right?"
+    assert not project.symbol("src/auth/login.login").doc
+
+
+def test_lines_are_those_of_the_file(project):
+    login = project.symbol("src/auth/login.login")
+    assert (login.line, login.end_line) == (24, 28)
+
+
+def test_tests_are_told_by_their_files_and_named_by_what_they_say(project):
+    assert project.tests("src/auth/login.test.ts") == [
+        "src/auth/login.test",
+        "src/auth/login.test.login",
+        "src/auth/login.test.login.lets users in",
+    ]
+    assert not project.tests("src/auth/login.ts")
+
+
+def test_imports_lead_to_what_is_taken_through_aliases_packages_and_other_modules(project):
+    assert project.references("imports") == {
+        ("packages/text/src/index", "packages/text/src/shorten.shorten"),
+        ("packages/text/src/index", "packages/text/src/pad"),
+        ("src/auth/login", "src/store/repo.Repo"),
+        ("src/auth/login", "src/store/repo.User"),
+        ("src/auth/login", "packages/text/src/index"),
+        ("src/auth/login", "src/auth/log.log"),
+        ("src/auth/login.test", "src/auth/login.login"),
+        ("src/view/Panel", "src/auth/login.Login"),
+    }
+    assert project.references("imports", internal=False) == {
+        ("src/store/repo", "pg"),
+        ("src/auth/log", "fs"),
+        ("src/auth/login.test", "vitest"),
+        ("src/view/Panel", "react"),
+    }
+
+
+def test_calls_lead_through_imports_fields_and_what_functions_return(project):
+    assert project.references("calls") == {
+        ("src/store/repo.Repo.open", "src/store/repo.Repo"),
+        ("src/auth/login.Login.check", "src/store/repo.Repo.find"),
+        ("src/auth/login.Login.check", "src/auth/log.log"),
+        ("src/auth/login.Login.check", "packages/text/src/shorten.shorten"),
+        ("src/auth/login.Login.check", "packages/text/src/pad.pad"),
+        ("src/auth/login.Login.check", "src/auth/login.Login.fail"),
+        ("src/auth/login.Login.fail", "src/auth/log.log"),
+        ("src/auth/login.login", "src/auth/login.create"),
+        ("src/auth/login.login", "src/auth/login.Login.check"),
+        ("src/auth/login.create", "src/store/repo.Repo.open"),
+        ("src/auth/login.create", "src/store/repo.Store.close"),
+        ("src/auth/login.create", "src/auth/login.Login"),
+        ("src/auth/login.test.login.lets users in", "src/auth/login.login"),
+        ("src/view/Panel.Panel.render", "src/auth/login.Login.check"),
+    }
+
+
+def test_a_parameter_hides_the_import_of_its_name(project):
+    assert ("src/auth/login.login", "src/auth/log.log") not in project.references("calls")
+
+
+def test_calls_of_other_packages_are_named_as_the_world_knows_them(project):
+    assert ("src/auth/log.log", "fs.writeSync") in project.references("calls", internal=False)
+
+
+def test_classes_inherit_from_those_of_the_file_and_of_elsewhere(project):
+    assert project.references("inherits") == {("src/store/repo.Repo", "src/store/repo.Store")}
+    assert project.references("inherits", internal=False) == {("src/view/Panel.Panel", "react.Component")}

@@ -66,7 +66,7 @@ _ragmem_files() {
 _ragmem_is_command() {
     case "$1:$2" in
         ":seed"|":ingest"|":record"|":query"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         *) return 1 ;;
@@ -91,6 +91,7 @@ _ragmem_options() {
         "inspect path") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
         "inspect communities") _ragmem_words --around -p --project -a --all -n --limit --json -h --help ;;
         "inspect timeline") _ragmem_words --since -p --project -a --all -n --limit --json -h --help ;;
+        "inspect merges") _ragmem_words -p --project --undo --redo --undone --dry-run -n --limit --json -h --help ;;
         "inspect graph") _ragmem_words -e --export --around --depth -o --out --force -p --project -a --all -n --limit --json -h --help ;;
         "inspect records") _ragmem_words --type -p --project --spec --since -a --all -n --limit --json -h --help ;;
         "inspect code") _ragmem_words -p --project -n --limit --json -h --help ;;
@@ -163,6 +164,10 @@ _ragmem_value() {
         "inspect timeline:--since") action=: ;;
         "inspect timeline:-p"|"inspect timeline:--project") action='_ragmem_known project' ;;
         "inspect timeline:-n"|"inspect timeline:--limit") action=: ;;
+        "inspect merges:-p"|"inspect merges:--project") action='_ragmem_known project' ;;
+        "inspect merges:--undo") action=: ;;
+        "inspect merges:--redo") action=: ;;
+        "inspect merges:-n"|"inspect merges:--limit") action=: ;;
         "inspect graph:-e"|"inspect graph:--export") action='_ragmem_words graphml json mermaid' ;;
         "inspect graph:--around") action='_ragmem_known entity' ;;
         "inspect graph:--depth") action=: ;;
@@ -214,12 +219,13 @@ _ragmem_argument() {
         ":0") _ragmem_words seed ingest record query context gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
-        "inspect:0") _ragmem_words stats sources memory entity path communities timeline graph records code impact config usage log ;;
+        "inspect:0") _ragmem_words stats sources memory entity path communities timeline merges graph records code impact config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "inspect path:0") action='_ragmem_known entity' ;;
         "inspect path:1") action='_ragmem_known entity' ;;
         "inspect timeline:0") action='_ragmem_known entity' ;;
+        "inspect merges:0") action='_ragmem_known entity' ;;
         "inspect code:0") action='_ragmem_known symbol' ;;
         "inspect impact:0") action='_ragmem_known symbol' ;;
         "export:0") action=_ragmem_files ;;

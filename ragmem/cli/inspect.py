@@ -21,6 +21,7 @@ from ragmem.cli.common import (
 from ragmem.cli.inspect_code import code, say_code
 from ragmem.cli.inspect_graph import communities, entity, graph, path, timeline
 from ragmem.cli.inspect_impact import impact
+from ragmem.cli.inspect_merges import merges
 from ragmem.cli.inspect_records import records
 from ragmem.config.secrets import shown
 from ragmem.errors import EXIT_OK
@@ -166,7 +167,7 @@ def memory(
     return EXIT_OK
 
 
-for view in (entity, path, communities, timeline, graph, records, code, impact):
+for view in (entity, path, communities, timeline, merges, graph, records, code, impact):
     app.command()(view)
 
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from ragmem.domain.aliases import ACRONYM, ALIAS
 from ragmem.domain.resolution import CODE, Name, compatible, heads, rule_of
 
-SPELLINGS = ("case", "spelling", "plural", "path")
-"""Rules by which names of one class are one."""
-
 STATEMENTS = frozenset((ACRONYM, ALIAS))
 """Rules by which a text says that two names are one."""
 

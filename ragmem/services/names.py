@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import PAGE, Contents
-from ragmem.catalog.entity_names import Told
+from ragmem.catalog.entity_settling import Told
 from ragmem.catalog.rows import to_stamp
 from ragmem.domain.aliases import aliases
 from ragmem.domain.model import State

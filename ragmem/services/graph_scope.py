@@ -1,8 +1,9 @@
 """Entities by the name that a person types, in the projects that are asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_aliases import OtherName, entity_of, other_names
@@ -132,5 +133,13 @@ class GraphScope:
                 small = {one.lower(): one for one in known}
                 close = get_close_matches(name.lower(), small, n=NEAR) if length < len(name) else small
                 near |= dict.fromkeys(small[one] for one in close)
+        if not near:
+            near = dict.fromkeys(islice(self._containing(name.strip().lower()), NEAR))
         proposed = ", ".join(list(near)[:NEAR])
         return f"near it: {proposed}" if proposed else "`ragmem inspect graph` lists the most connected ones"
+
+    def _containing(self, part: str) -> Iterator[str]:
+        """Yield the names that a text is a part of; reads all of them where there are few."""
+        if isinstance(self.store, ShowsGraph) and part:
+            for project in self.projects:
+                yield from (one.name for one, _ in self.store.nodes(project) if part in one.name.lower())

@@ -21,7 +21,7 @@ from ragmem.domain.record_types import SHAPES, Form, RecordType
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.domain.records import Record
+    from ragmem.domain.records import TypedRecord
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -99,7 +99,7 @@ def record(
     return EXIT_OK
 
 
-def _given(kind: RecordType, text: str, options: Sequence[str]) -> "Record":
+def _given(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord":
     """Return the record of a text and NAME=VALUE options; raises UsageError."""
     from ragmem.domain.records import record as checked
 
@@ -130,7 +130,7 @@ def _given(kind: RecordType, text: str, options: Sequence[str]) -> "Record":
     return checked(kind, fields)
 
 
-def _read(kind: RecordType, limit: int) -> "list[Record]":
+def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
     """Return the records of a JSON object of fields, or of a list of such, on standard input."""
     from ragmem.domain.records import record as checked
 

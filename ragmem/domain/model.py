@@ -10,6 +10,7 @@
 - kind: what the text is about; it decides the half-life. category: what sort of knowledge it is.
 - tier: what the signal is worth (ingest, summarize, discard). state: where a memory is in its life.
 - scope: to whom a memory belongs: a project (and perhaps a spec in it), or the user.
+- typed record: a memory of one of the types in record_types.py, whose fields are kept as data.
 - plan: what an operation would do, item by item, before it does it.
 """
 

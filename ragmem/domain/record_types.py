@@ -52,7 +52,8 @@ class Shape:
 
     `main` is the field that a text without a name fills; `led` are the fields of the first paragraph, main
     first, put together by `join`; `same` is the field that alone tells two records apart, where all fields do
-    not; `edited` are the fields with files that were changed; `no_content` says nothing by itself.
+    not; `edited` are the fields with files that were changed; `no_content` says nothing by itself; `tags`
+    are those of every record of it.
     """
 
     type: RecordType
@@ -67,6 +68,7 @@ class Shape:
     same: str = ""
     edited: tuple[str, ...] = ()
     no_content: frozenset[str] = frozenset()
+    tags: tuple[str, ...] = ()
 
     @property
     def by_name(self) -> Mapping[str, Field]:
@@ -103,6 +105,7 @@ _ALL = (
         led=("summary",),
         edited=("files_changed",),
         no_content=frozenset({"session"}),
+        tags=("sessions",),
     ),
     Shape(
         RecordType.CODEBASE_DISCOVERY,

@@ -23,7 +23,7 @@ _YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TypedRecord:
     """One record. `fields` are checked, in the order of the type's fields, without empty ones."""
 
     type: RecordType
@@ -62,7 +62,7 @@ class Record:
         return f"{uri_prefix(self.type)}{digest('record', same)}"
 
 
-def record(kind: RecordType | str, fields: Mapping[str, object]) -> Record:
+def record(kind: RecordType | str, fields: Mapping[str, object]) -> TypedRecord:
     """Return a record of checked fields; empty ones are left out, line ends become line feeds.
 
     Raises UsageError that names the field, for one that the type does not have, that is missing, that has
@@ -84,7 +84,7 @@ def record(kind: RecordType | str, fields: Mapping[str, object]) -> Record:
             )
     if not checked.keys() - shape.no_content:
         raise UsageError(f"the {shape.type} says nothing", hint=f"give one of its fields: {shape.told}")
-    return Record(shape.type, checked)
+    return TypedRecord(shape.type, checked)
 
 
 def record_type(name: RecordType | str) -> RecordType:
@@ -102,7 +102,9 @@ def uri_prefix(kind: RecordType) -> str:
     return f"record:{kind}:"
 
 
-def draft_of(item: Record, *, scope: Scope, event_time: datetime | None, tags: Iterable[str] = ()) -> Draft:
+def draft_of(
+    item: TypedRecord, *, scope: Scope, event_time: datetime | None, tags: Iterable[str] = ()
+) -> Draft:
     """Return the draft that stores a record: its text, with its type and fields as metadata."""
     shape = SHAPES[item.type]
     metadata = {_TYPE: item.type.value, _FIELDS: _document(item.fields)}
@@ -120,12 +122,12 @@ def draft_of(item: Record, *, scope: Scope, event_time: datetime | None, tags: I
         scope=scope,
         kind=shape.kind,
         category=shape.category,
-        tags=tuple(dict.fromkeys((item.type.value, *tags))),
+        tags=tuple(dict.fromkeys((item.type.value, *shape.tags, *tags))),
         metadata=metadata,
     )
 
 
-def record_of(memory: Memory) -> Record | None:
+def record_of(memory: Memory) -> TypedRecord | None:
     """Return the record that a memory is; None where it is none, or has fields that its type has not."""
     if memory.source != RECORDS or _TYPE not in memory.metadata:
         return None

@@ -12,7 +12,7 @@ from ragmem.config import Settings
 from ragmem.config.settings import SignalRule
 from ragmem.domain.model import Draft, Memory
 from ragmem.domain.record_types import RecordType
-from ragmem.domain.records import Record, Value, draft_of, record_of
+from ragmem.domain.records import TypedRecord, Value, draft_of, record_of
 from ragmem.domain.redaction import redact_document
 from ragmem.errors import UsageError
 from ragmem.readers.scope import ProjectFinder
@@ -120,7 +120,7 @@ class Wanted(Among, total=False):
 class Recorded:
     """A record with the memory that it is; `score` is how well it answers, 0 where nothing was asked."""
 
-    record: Record
+    record: TypedRecord
     memory: Memory
     score: float = 0.0
 
@@ -161,7 +161,7 @@ class Where:
     since: datetime | None = None
 
 
-def add(memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime) -> list[Stored]:
+def add(memory: Remembers, records: Sequence[TypedRecord], wish: HandIn, *, now: datetime) -> list[Stored]:
     """Store records whole, however short: durable at once, indexed right after as far as a model can be had.
 
     One that is there already is not doubled; its date becomes that of now, or the one that is wished.
@@ -174,7 +174,9 @@ def add(memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: date
     ]
 
 
-def shown_only(memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime) -> list[Stored]:
+def shown_only(
+    memory: Remembers, records: Sequence[TypedRecord], wish: HandIn, *, now: datetime
+) -> list[Stored]:
     """Return what `add` would store, without storing it."""
     drafts, _ = _drafts(memory, records, wish, now=now)
     sizes = memory.settings.chunking
@@ -185,7 +187,7 @@ def shown_only(memory: Remembers, records: Sequence[Record], wish: HandIn, *, no
 
 
 def _drafts(
-    memory: Remembers, records: Sequence[Record], wish: HandIn, *, now: datetime
+    memory: Remembers, records: Sequence[TypedRecord], wish: HandIn, *, now: datetime
 ) -> tuple[list[Draft], ProjectFinder]:
     projects = finder(memory.catalog, home=memory.home)
     scope = scope_of(memory.cwd, wish, catalog=memory.catalog, projects=projects)

@@ -1,46 +1,17 @@
 """A record's fields are checked once, shown verbatim, and come back as they were handed in."""
 
-import re
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from record_fields import records
 
 from ragmem.domain.model import Category, Kind, Memory, Scope, content_hash, memory_id
-from ragmem.domain.record_types import SHAPES, Form, RecordType
+from ragmem.domain.record_types import SHAPES
 from ragmem.domain.records import draft_of, record, record_of
 from ragmem.errors import UsageError
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
-PATH = TEXT.filter(lambda text: not re.search(r"[\r\n]", text))
-VALUES = {
-    Form.TEXT: TEXT,
-    Form.TEXTS: st.lists(TEXT, max_size=4),
-    Form.FLAG: st.booleans(),
-    Form.PATH: PATH,
-    Form.PATHS: st.lists(PATH, max_size=3),
-    Form.PAIRS: st.dictionaries(TEXT, TEXT, max_size=3),
-}
-
-
-@st.composite
-def records(draw):
-    shape = SHAPES[draw(st.sampled_from(RecordType))]
-    fields = {}
-    for field in shape.fields:
-        wanted = VALUES[field.form]
-        if field.required and field.form is not Form.FLAG:
-            wanted = wanted.filter(
-                lambda text: text.strip(" \t\n\r\x0b\x0c./\\") and text.strip().strip("./\\")
-            )
-        if field.required or draw(st.booleans()):
-            fields[field.name] = draw(wanted)
-    if shape.type is RecordType.SESSION_INSIGHT:
-        fields["what_worked"] = ["The retry."]
-    return record(shape.type, fields)
 
 
 def memory_of(item) -> Memory:

@@ -81,6 +81,13 @@ def test_a_question_of_a_type_finds_nothing_else(ragmem):
     assert ragmem("query", "tides in summer", "--type", "pattern", "--spec", "001").returncode == 1
 
 
+def test_who_asks_for_sessions_gets_insights(ragmem):
+    ragmem("record", "session_insight", "Cached the tides in summer.")
+    ragmem("record", "gotcha", "The tides ignore summer time.")
+    found = json.loads(ragmem("query", "tides in summer", "--route", "episode", "--json").stdout)
+    assert [match["tags"][0] for match in found["matches"]] == ["session_insight"]
+
+
 def test_records_are_listed_by_type_spec_and_time(ragmem):
     ragmem("record", "gotcha", "New trap.", "--spec", "001", "--project", "tide")
     ragmem("record", "gotcha", "Old trap.", "--at", "90d", "--project", "tide")

@@ -4,6 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from record_fields import records
 from session_records import QUESTIONS, RECORDS, UNRELATED
 
 from ragmem.catalog.recorded import recorded
@@ -113,6 +116,22 @@ def test_the_same_record_is_one_memory_with_the_date_of_the_last_time(memory):
     assert found.memory.event_time == NOW - timedelta(days=1)
     memory.add_gotcha("Tides are in standard time.", solution="Convert them.")
     assert len(memory.get_records("gotcha")) == 2
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(records(), min_size=1, max_size=4))
+def test_any_fields_come_back_as_they_were_stored(memory, items):
+    ids = memory.add_records([(item.type, item.fields) for item in items])
+    for identifier, item in zip(ids, items, strict=True):
+        again = [found for found in memory.get_records(item.type, limit=500) if found.id == identifier]
+        assert [found.fields for found in again][:1] == [
+            next(other.fields for other in reversed(items) if other.uri == item.uri)
+        ]
+        assert again[0].memory.text.startswith("# ")
 
 
 def test_a_record_is_indexed_whole_however_short_it_is(memory):

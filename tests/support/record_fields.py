@@ -1,0 +1,36 @@
+"""Any fields that a typed record takes, for Hypothesis."""
+
+import re
+
+from hypothesis import strategies as st
+
+from ragmem.domain.record_types import SHAPES, Form, RecordType
+from ragmem.domain.records import record
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
+PATH = TEXT.filter(lambda text: not re.search(r"[\r\n]", text))
+VALUES = {
+    Form.TEXT: TEXT,
+    Form.TEXTS: st.lists(TEXT, max_size=4),
+    Form.FLAG: st.booleans(),
+    Form.PATH: PATH,
+    Form.PATHS: st.lists(PATH, max_size=3),
+    Form.PAIRS: st.dictionaries(TEXT, TEXT, max_size=3),
+}
+
+
+@st.composite
+def records(draw):
+    shape = SHAPES[draw(st.sampled_from(RecordType))]
+    fields = {}
+    for field in shape.fields:
+        wanted = VALUES[field.form]
+        if field.required and field.form is not Form.FLAG:
+            wanted = wanted.filter(
+                lambda text: text.strip(" \t\n\r\x0b\x0c./\\") and text.strip().strip("./\\")
+            )
+        if field.required or draw(st.booleans()):
+            fields[field.name] = draw(wanted)
+    if shape.type is RecordType.SESSION_INSIGHT:
+        fields["what_worked"] = ["The retry."]
+    return record(shape.type, fields)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Located
-from ragmem.domain.code import Edge, SymbolKind
+from ragmem.domain.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.impact import Dependent, dependents
 from ragmem.services.code_links import Memories, memories_of
 from ragmem.services.code_targets import Target, target_of
@@ -54,12 +54,18 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH) -> 
     """
     target = target_of(catalog, project, name)
     every = _reached(catalog, project, target)
-    plain = [one for one in every if not one.located.symbol.is_test]
+    helping = _test_files(catalog, project, every)
+    testing = {
+        one.located.symbol.qualified
+        for one in every
+        if one.located.symbol.is_test or one.located.path in helping
+    }
+    plain = [one for one in every if one.located.symbol.qualified not in testing]
     return Impact(
         target,
         depth,
         tuple(one for one in plain if one.depth <= depth),
-        tuple(_covering([one for one in every if one.located.symbol.is_test])),
+        tuple(_covering([one for one in every if one.located.symbol.qualified in testing])),
         dict(sorted(Counter(one.depth for one in plain).items())),
         memories_of(catalog, project, symbols=target.symbols, paths=target.paths),
     )
@@ -83,21 +89,51 @@ def _edges(catalog: Catalog, project: str, targets: set[str]) -> list[Edge]:
     edges: list[Edge] = []
     seen, waiting = set(targets), sorted(targets)
     while waiting:
-        found = catalog.code.edges_to(project, waiting)
+        found = _telling(catalog, project, catalog.code.edges_to(project, waiting))
         edges += found
         waiting = sorted({edge.source for edge in found} - seen)
         seen.update(waiting)
     return edges
 
 
-def _covering(tests: Sequence[Reached]) -> list[Reached]:
-    """Return the tests without modules that only import what their own tests use."""
-    nearest: dict[str, int] = {}
-    for one in tests:
-        if one.located.symbol.kind is not SymbolKind.MODULE:
-            nearest.setdefault(one.located.path, one.depth)
+def _telling(catalog: Catalog, project: str, edges: Sequence[Edge]) -> list[Edge]:
+    """Return the edges without imports of a module of which only something is taken.
+
+    `from shop import price` depends on the price, and not on all that the shop imports.
+    """
+    importing = {edge.source for edge in edges if edge.kind is EdgeKind.IMPORTS}
+    taken: dict[tuple[str, str, int], list[str]] = {}
+    for edge in catalog.code.edges_from(project, importing):
+        if edge.kind is EdgeKind.IMPORTS:
+            taken.setdefault((edge.path, edge.source, edge.line), []).append(edge.target)
     return [
-        one
-        for one in tests
-        if one.located.symbol.kind is not SymbolKind.MODULE or one.located.path not in nearest
+        edge
+        for edge in edges
+        if edge.kind is not EdgeKind.IMPORTS
+        or not any(
+            target.startswith(f"{edge.target}.") for target in taken[edge.path, edge.source, edge.line]
+        )
     ]
+
+
+def _test_files(catalog: Catalog, project: str, reached: Sequence[Reached]) -> set[str]:
+    """Return the paths of files of tests: what helps tests is test code as well."""
+    paths = {one.located.path for one in reached}
+    modules = [file.module for file in catalog.code.files(project) if file.path in paths]
+    found = catalog.code.symbols_named(project, modules)
+    return {one.path for one in found if one.symbol.is_test and one.symbol.kind is SymbolKind.MODULE}
+
+
+def _covering(reached: Sequence[Reached]) -> list[Reached]:
+    """Return the tests; of a file of which none is there, the nearest of what it has."""
+    tests = [one for one in reached if _is_a_test(one)]
+    shown = {one.located.path for one in tests}
+    for one in reached:
+        if one.located.path not in shown:
+            shown.add(one.located.path)
+            tests.append(one)
+    return sorted(tests, key=lambda one: (one.depth, not _is_a_test(one), -one.score))
+
+
+def _is_a_test(one: Reached) -> bool:
+    return one.located.symbol.is_test and one.located.symbol.kind is not SymbolKind.MODULE

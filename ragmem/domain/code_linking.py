@@ -193,6 +193,7 @@ class _Linking:
         if receiver == "?" or declared == "?":
             return None, False
         on: Found | None
+        by_name = False
         if first == "@super":
             bases = names.bases.get(owner, ())
             found = (names.member(base.name, name) for base in bases if base.internal)
@@ -205,23 +206,28 @@ class _Linking:
         elif declared:
             on = names.walk(names.type(path, symbol, owner, declared), rest)
         else:
-            on = self._named(path, symbol, receiver, owner)
+            on = self._kept(path, owner, first)
+            by_name = on is None
+            on = self._named(path, symbol, receiver) if on is None else names.walk(on, rest)
         if on is None:
             return None, False
         if on.internal:
-            return names.member(self._meant(on).name, name), True
-        by_name = not declared and not receiver.startswith(("=", "@"))
+            on = self._meant(on)
+            found_there = names.member(on.name, name)
+            is_made = self.family == "ruby" and name == "new" and names.is_class(on.name)
+            return (on if found_there is None and is_made else found_there), True
         outside = f"{on.name}{names.habits.separator}{name}"
         return (Found(outside, internal=False) if by_name else None), True
 
-    def _named(self, path: str, symbol: str, receiver: str, owner: str) -> Found | None:
-        """Return what a receiver is: a field of the object, a class, a module, or something outside."""
+    def _kept(self, path: str, owner: str, name: str) -> Found | None:
+        """Return the class of what an object keeps by a name, where `this` need not be written."""
+        real = self.names.real(path, owner) if owner and self.names.habits.implicit_self else ""
+        return self.names.field(real, name) if real else None
+
+    def _named(self, path: str, symbol: str, receiver: str) -> Found | None:
+        """Return what a receiver is: a class, a module, or something outside."""
         names = self.names
         first, *rest = receiver.split(".")
-        if owner and names.habits.implicit_self and (real := names.real(path, owner)):
-            kept = names.field(real, first)
-            if kept is not None:
-                return names.walk(kept, rest)
         if self.family == "rust" and first in {"crate", "super", "self"}:
             file = next(file for file in self.files if file.path == path)
             return self.resolve(file, receiver.replace(".", "::"), "")

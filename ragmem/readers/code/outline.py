@@ -157,7 +157,7 @@ class _Reader:
             if not main:
                 continue
             node = captures[main][0]
-            named = captures["name"][0].start_byte if main in _KINDS and captures.get("name") else -1
+            named = captures["name"][0].start_byte if captures.get("name") else -1
             opening = main in _OPENING
             # One definition may match as several kinds: the first of them is meant.
             key = (node.start_byte, node.end_byte, named if opening else number, opening)

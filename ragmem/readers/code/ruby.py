@@ -21,7 +21,8 @@ _QUERY = """
 (singleton_class (body_statement (method name: (_) @name @static) @method))
 (singleton_method object: (_) @static name: (_) @name) @method
 (assignment left: (constant) @name) @constant
-(call method: (identifier) @_kind arguments: (argument_list . [(string) (constant)] @name) block: (_)
+(call method: (identifier) @_kind
+  arguments: (argument_list . [(string) (constant) (scope_resolution)] @name) block: (_)
   (#match? @_kind "^(describe|context|it|specify|feature|scenario|test|should)$")) @test
 [(do_block) (block) (lambda)] @scope
 

@@ -1,0 +1,166 @@
+"""Ruby: modules that are opened again, mixins, what is required."""
+
+import pytest
+from code_projects import CodeProject
+
+FILES = {
+    "lib/acme.rb": """
+        # frozen_string_literal: true
+
+        # Everything of acme.
+        require "acme/store/repo"
+        require "acme/login"
+        """,
+    "lib/acme/store/repo.rb": """
+        require "json"
+        require_relative "findable"
+
+        module Acme
+          module Store
+            # Keeps users.
+            class Repo < Base
+              include Findable
+
+              LIMIT = 3
+
+              def self.open(limit) = new(limit)
+
+              def find(id)
+                check(id)
+                finish
+                JSON.parse(id)
+              end
+
+              private
+
+              def check(id); end
+            end
+
+            class Base
+              def finish; end
+            end
+          end
+        end
+        """,
+    "lib/acme/store/findable.rb": """
+        module Acme::Store
+          module Findable
+            def find_all
+              find("*")
+            end
+
+            def find(id)
+            end
+          end
+        end
+        """,
+    "lib/acme/login.rb": """
+        module Acme
+          class Login
+            attr_reader :repo
+
+            def initialize(limit)
+              @repo = Store::Repo.open(limit)
+              @other = Store::Repo.new(limit)
+            end
+
+            # Is it a user?
+            def check(id)
+              other = Acme::Store::Repo.new(3)
+              other.find(id)
+              other.find_all
+              @other.find(id)
+              helper { |check| check.call }
+            end
+
+            def helper
+              yield
+            end
+          end
+        end
+        """,
+    "spec/login_spec.rb": """
+        require "acme"
+
+        RSpec.describe Acme::Login do
+          it "lets users in" do
+            login = Acme::Login.new(3)
+            expect(login.check("ada")).to be true
+          end
+        end
+        """,
+    "test/test_repo.rb": """
+        class RepoTest < Minitest::Test
+          def test_find
+            Acme::Store::Repo.open(3)
+          end
+        end
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def project():
+    return CodeProject(FILES)
+
+
+def test_symbols_are_named_as_ruby_names_them(project):
+    assert project.symbols("lib/acme/store/repo.rb") == [
+        ("class", "Acme::Store::Repo"),
+        ("constant", "Acme::Store::Repo::LIMIT"),
+        ("method", "Acme::Store::Repo.open"),
+        ("method", "Acme::Store::Repo#find"),
+        ("method", "Acme::Store::Repo#check"),
+        ("class", "Acme::Store::Base"),
+        ("method", "Acme::Store::Base#finish"),
+    ]
+    assert project.symbols("lib/acme/store/findable.rb") == [
+        ("interface", "Acme::Store::Findable"),
+        ("method", "Acme::Store::Findable#find_all"),
+        ("method", "Acme::Store::Findable#find"),
+    ]
+    assert project.files["lib/acme.rb"].purpose == "Everything of acme."
+    assert project.symbol("Acme::Login#check").doc == "Is it a user?"
+
+
+def test_calls_lead_to_methods_of_the_object_of_its_class_and_of_what_it_includes(project):
+    assert project.references("calls") == {
+        ("Acme::Store::Repo#find", "Acme::Store::Repo#check"),
+        ("Acme::Store::Repo#find", "Acme::Store::Base#finish"),
+        ("Acme::Store::Findable#find_all", "Acme::Store::Findable#find"),
+        ("Acme::Login#initialize", "Acme::Store::Repo.open"),
+        ("Acme::Login#initialize", "Acme::Store::Repo"),
+        ("Acme::Login#check", "Acme::Store::Repo"),
+        ("Acme::Login#check", "Acme::Store::Repo#find"),
+        ("Acme::Login#check", "Acme::Store::Findable#find_all"),
+        ("Acme::Login#check", "Acme::Login#helper"),
+        ("spec/login_spec.rb::Acme::Login::lets users in", "Acme::Login"),
+        ("spec/login_spec.rb::Acme::Login::lets users in", "Acme::Login#check"),
+        ("RepoTest#test_find", "Acme::Store::Repo.open"),
+    }
+
+
+def test_what_is_required_is_found_below_the_load_path_or_beside_the_file(project):
+    assert project.references("imports") == {
+        ("lib/acme.rb", "lib/acme/store/repo.rb"),
+        ("lib/acme.rb", "lib/acme/login.rb"),
+        ("lib/acme/store/repo.rb", "lib/acme/store/findable.rb"),
+        ("spec/login_spec.rb", "lib/acme.rb"),
+    }
+    assert project.references("imports", internal=False) == {("lib/acme/store/repo.rb", "json")}
+
+
+def test_superclasses_and_mixins_are_inherited(project):
+    assert project.references("inherits") == {
+        ("Acme::Store::Repo", "Acme::Store::Base"),
+        ("Acme::Store::Repo", "Acme::Store::Findable"),
+    }
+
+
+def test_tests_are_told_by_their_files(project):
+    assert project.tests("spec/login_spec.rb") == [
+        "spec/login_spec.rb",
+        "spec/login_spec.rb::Acme::Login",
+        "spec/login_spec.rb::Acme::Login::lets users in",
+    ]
+    assert "RepoTest#test_find" in project.tests("test/test_repo.rb")

@@ -1,0 +1,154 @@
+"""Rust: modules of a crate, crates of a workspace, traits and what implements them."""
+
+import pytest
+from code_projects import CodeProject
+
+FILES = {
+    "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n',
+    "crates/user-store/Cargo.toml": '[package]\nname = "user-store"\ndescription = "Keeps users."\n',
+    "crates/user-store/src/lib.rs": """
+        //! Keeps users in memory.
+
+        mod repo;
+        pub mod text;
+
+        pub use repo::{Finder, Repo as UserRepo};
+        """,
+    "crates/user-store/src/repo.rs": """
+        use std::fmt::Display;
+
+        use crate::text::shorten;
+
+        /// Finds users.
+        pub trait Finder: Display {
+            fn find(&self, id: &str) -> bool;
+
+            fn find_all(&self) { self.find("*"); }
+        }
+
+        #[derive(Debug)]
+        pub struct Repo { limit: u32 }
+
+        impl Repo {
+            pub const LIMIT: u32 = 3;
+
+            pub fn open(limit: u32) -> Self { Self { limit } }
+        }
+
+        impl Finder for Repo {
+            fn find(&self, id: &str) -> bool { shorten(id).is_empty() }
+        }
+        """,
+    "crates/user-store/src/text.rs": "pub fn shorten(text: &str) -> &str { text }\n",
+    "crates/server/Cargo.toml": '[package]\nname = "server"\n',
+    "crates/server/src/main.rs": """
+        mod login;
+
+        use login::Login;
+
+        fn main() {
+            let login = Login::new(3);
+            login.check("ada");
+        }
+        """,
+    "crates/server/src/login.rs": """
+        // SPDX-License-Identifier: MIT
+
+        use serde::Serialize;
+        use user_store::{text::{self, shorten}, Finder, UserRepo};
+
+        pub struct Login { repo: Box<UserRepo> }
+
+        impl Login {
+            pub fn new(limit: u32) -> Login { Login { repo: Box::new(UserRepo::open(limit)) } }
+
+            /// Is it a user?
+            pub fn check(&self, id: &str) -> bool {
+                text::shorten(id);
+                user_store::text::shorten(id);
+                self.repo.find(id)
+            }
+        }
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+
+            #[test]
+            fn lets_users_in() {
+                assert!(Login::new(1).check("ada"), "{}", shorten("no"));
+            }
+        }
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def project():
+    return CodeProject(FILES)
+
+
+def test_symbols_are_named_by_their_path_within_the_crate(project):
+    assert project.symbols("crates/user-store/src/repo.rs") == [
+        ("interface", "user_store::repo::Finder"),
+        ("method", "user_store::repo::Finder::find"),
+        ("method", "user_store::repo::Finder::find_all"),
+        ("class", "user_store::repo::Repo"),
+        ("constant", "user_store::repo::Repo::LIMIT"),
+        ("method", "user_store::repo::Repo::open"),
+        ("method", "user_store::repo::Repo::find"),
+    ]
+    assert project.files["crates/user-store/src/lib.rs"].module == "user_store"
+    assert project.files["crates/user-store/src/lib.rs"].purpose == "Keeps users in memory."
+    assert project.files["crates/server/src/login.rs"].purpose == "defines Login, tests"
+    assert project.symbol("server::login::Login::check").doc == "Is it a user?"
+
+
+def test_calls_lead_through_uses_exports_fields_and_macros(project):
+    assert project.references("calls") == {
+        ("user_store::repo::Finder::find_all", "user_store::repo::Finder::find"),
+        ("user_store::repo::Repo::find", "user_store::text::shorten"),
+        ("server::main::main", "server::login::Login::new"),
+        ("server::main::main", "server::login::Login::check"),
+        ("server::login::Login::new", "server::login::Login"),
+        ("server::login::Login::new", "user_store::repo::Repo::open"),
+        ("server::login::Login::check", "user_store::text::shorten"),
+        ("server::login::Login::check", "user_store::repo::Repo::find"),
+        ("server::login::tests::lets_users_in", "server::login::Login::new"),
+        ("server::login::tests::lets_users_in", "server::login::Login::check"),
+        ("server::login::tests::lets_users_in", "user_store::text::shorten"),
+    }
+
+
+def test_imports_lead_to_what_is_used_and_what_is_outside(project):
+    assert project.references("imports") == {
+        ("user_store", "user_store::repo"),
+        ("user_store", "user_store::text"),
+        ("user_store", "user_store::repo::Finder"),
+        ("user_store", "user_store::repo::Repo"),
+        ("user_store::repo", "user_store::text::shorten"),
+        ("server::main", "server::login"),
+        ("server::main", "server::login::Login"),
+        ("server::login", "user_store::text"),
+        ("server::login", "user_store::text::shorten"),
+        ("server::login", "user_store::repo::Finder"),
+        ("server::login", "user_store::repo::Repo"),
+    }
+    assert project.references("imports", internal=False) == {
+        ("user_store::repo", "std::fmt::Display"),
+        ("server::login", "serde::Serialize"),
+    }
+
+
+def test_a_type_inherits_from_the_traits_that_it_implements(project):
+    assert project.references("inherits") == {("user_store::repo::Repo", "user_store::repo::Finder")}
+    assert project.references("inherits", internal=False) == {
+        ("user_store::repo::Finder", "std::fmt::Display")
+    }
+
+
+def test_tests_are_told_by_their_attribute(project):
+    assert project.tests("crates/server/src/login.rs") == [
+        "server::login::tests",
+        "server::login::tests::lets_users_in",
+    ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ragmem.readers.scope import ProjectFinder
     from ragmem.services.assistance import Assistance
     from ragmem.services.calibration import Calibration
+    from ragmem.services.code_report import CodeReport
     from ragmem.services.context import Context
     from ragmem.services.doctor_repair import Step
     from ragmem.services.doctor_report import Patient, Report
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ragmem.services.gc import Outcome, Plan
     from ragmem.services.graph_views import GraphViews
     from ragmem.services.hand_in import Handed, HandIn
+    from ragmem.services.impact import Impact
     from ragmem.services.ingest import Ingested
     from ragmem.services.progress import Progress
     from ragmem.services.query import Answer, Policy, Question
@@ -255,6 +257,22 @@ class Ragmem(Recording, Opened):
         self.models.remember()
         return stored
 
+    def ingest_code(
+        self, path: Path, *, dry_run: bool = False, progress: "Progress | None" = None
+    ) -> "CodeReport":
+        """Store the code of a repository or folder as a graph; see `services.ingest_code`."""
+        from ragmem.services.ingest_code import ingest_code
+        from ragmem.services.progress import Silent
+
+        return ingest_code(
+            self.catalog,
+            self.settings,
+            Path(self.cwd, path.expanduser()),
+            home=self.home,
+            dry_run=dry_run,
+            progress=progress or Silent(),
+        )
+
     def model_standing(self) -> "ModelStanding":
         """Return whose vectors answer questions and how far the configured model's are; contacts nothing."""
         from ragmem.services.reembed import standing
@@ -426,6 +444,25 @@ class Ragmem(Recording, Opened):
 
         self.require()
         return GraphViews(self.catalog, self.store, projects)
+
+    def impact(self, name: str, *, project: str = "", depth: int = 3) -> "Impact":
+        """Return what a change of a symbol or file reaches, and the memories of it; see `services.impact`."""
+        from ragmem.services.impact import impact
+
+        return impact(self.catalog, self._code_project(project), name, depth=depth)
+
+    def code_map(self, name: str = "", *, project: str = "") -> dict[str, Any]:
+        """Return what is known of the code, or of a folder, file or symbol; see `services.code_map`."""
+        from ragmem.services.code_map import code_map
+
+        return code_map(self.catalog, self._code_project(project), name)
+
+    def _code_project(self, project: str) -> str:
+        from ragmem.services.code_targets import project_of_code
+
+        self.require()
+        named = self.named_projects([project]) if project else ()
+        return project_of_code(self.catalog, named or self.default_projects(), named=bool(named))
 
     def statistics(self) -> dict[str, Any]:
         """Return what `services.statistics` counts."""

@@ -1,4 +1,4 @@
-"""`ragmem ingest`: store files, folders or standard input."""
+"""`ragmem ingest`: store files, folders or standard input, or code as a graph."""
 
 import sys
 from pathlib import Path
@@ -29,6 +29,7 @@ Examples:
   ragmem ingest notes.md
   ragmem ingest docs/ --tag design
   git log -5 | ragmem ingest -
+  ragmem ingest --code .
 
 \b
 Exit codes:
@@ -55,6 +56,9 @@ def ingest(
     spec: Annotated[str, typer.Option("--spec", help="The spec within the project.")] = "",
     at: Annotated[str, typer.Option("--at", help="When it happened: 2026-03-15, 7d, yesterday.")] = "",
     title: Annotated[str, typer.Option("--title", help="A title for standard input.")] = "",
+    code: Annotated[
+        bool, typer.Option("--code", help="The paths are repositories or folders of code, read as a graph.")
+    ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -69,6 +73,12 @@ def ingest(
     if "" in paths:
         # An unset variable in a script must not store the folder that it happens to run in.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    if code:
+        if any((kind, tag, project, spec, at, title)) or "-" in paths:
+            raise UsageError("--code takes folders alone", hint="ragmem ingest --code .")
+        from ragmem.cli.ingest_code import ingest_code
+
+        return ingest_code(paths, dry_run=dry_run, as_json=as_json, quiet=quiet)
     moment = now()
     with open_memory(quiet=quiet) as memory:
         wish = HandIn(

@@ -1,0 +1,54 @@
+"""`ragmem ingest --code`: what became of the files of a project's code."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json, table, tell
+from ragmem.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    from ragmem.services.code_report import CodeReport
+
+SHOWN = 10
+"""Files that were skipped or not read whole, of which the human report tells."""
+
+
+def ingest_code(paths: Sequence[str], *, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    """Bring what is known of the code in these folders up to date and tell what changed."""
+    reports = []
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        for path in paths:
+            reports.append(memory.ingest_code(Path(path), dry_run=dry_run, progress=bar))
+            bar.close()
+    if as_json:
+        say_json({"schema": 1, "dry_run": dry_run, "code": [report.shape() for report in reports]})
+        return EXIT_OK
+    for report in reports:
+        _say(report, quiet=quiet)
+    return EXIT_OK
+
+
+def _say(report: "CodeReport", *, quiet: bool) -> None:
+    say(printable(f"{report.project}  {report.root}"))
+    rows = [(language, files) for language, files in report.languages.most_common()]
+    table(("language", "files"), rows)
+    say(
+        f"{len(report.new):,} new, {len(report.changed):,} changed, {len(report.renamed):,} renamed,"
+        f" {len(report.gone):,} gone, {report.unchanged:,} unchanged"
+    )
+    made = "would be" if report.dry_run else "are"
+    counted = f"{plural(report.symbols, 'symbol', 'symbols')} and {plural(report.edges, 'edge', 'edges')}"
+    say(f"{counted} {made} in the graph; {report.seconds:.2f} s")
+    if quiet:
+        return
+    for old, new in report.renamed[:SHOWN]:
+        tell(printable(f"renamed: {old} -> {new}"))
+    notes = [
+        *((path, reason, "skipped") for path, reason in report.skipped),
+        *((path, problem, "not read whole") for path, problem in report.problems.items()),
+    ]
+    for path, reason, what in notes[:SHOWN]:
+        tell(printable(f"{what}: {path}: {reason}"))
+    if len(notes) > SHOWN:
+        tell(f"... and {len(notes) - SHOWN:,} more; --json counts them by their reasons")

@@ -1,0 +1,232 @@
+"""Bring what is known of a project's code up to date with its files."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragmem import __version__
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.code import Rename
+from ragmem.catalog.code_writing import CodeWriting, FileRows, OvertakenError, Seen, Standing, links_of
+from ragmem.catalog.queue import turn
+from ragmem.config import Settings
+from ragmem.domain.code import Edge, ParsedFile
+from ragmem.domain.code_edges import edges_by_file
+from ragmem.domain.code_linking import link
+from ragmem.domain.python_code import link_python
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.readers.code_files import CodeFiles, find_code, root_of
+from ragmem.readers.files import show
+from ragmem.readers.git_history import head_of
+from ragmem.readers.scope import ProjectFinder, ProjectIdentity
+from ragmem.services.code_moves import committed, led_to, moved
+from ragmem.services.code_on_disk import CodeOnDisk, read_disk
+from ragmem.services.code_report import CodeReport
+from ragmem.services.progress import Progress
+from ragmem.services.scope import finder, remember_projects
+
+LOCK_NAME = "code.lock"
+"""Held by who ingests code: a second one waits, and then finds nothing left to do."""
+
+RULES = f"{__version__}/1"
+"""What the files were read by: another release may find more in the same file."""
+
+PYTHON = "python"
+
+_TRIES = 5
+"""How often a run begins anew that one of another machine has overtaken."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is to be read: a project, the folder that its paths are relative to, and where in it."""
+
+    identity: ProjectIdentity
+    root: Path
+    within: Path
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a path of the project is one that this run reads."""
+        return self.within == self.root or (self.root / path).is_relative_to(self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What was found on disk beside what is known; neither `gone` nor `kept` are on disk within the place."""
+
+    place: _Place
+    listed: CodeFiles
+    disk: CodeOnDisk
+    known: Mapping[str, Seen]
+
+    @property
+    def kept(self) -> dict[str, Seen]:
+        """The files outside of what this run reads."""
+        return {path: seen for path, seen in self.known.items() if not self.place.covers(path)}
+
+    @property
+    def gone(self) -> list[str]:
+        """The files that are no more, or are read no more."""
+        return sorted(path for path in self.known if path not in self.disk.seen and self.place.covers(path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be written; nothing where `due` is False."""
+
+    standing: Standing
+    report: CodeReport
+    head: str
+    gone: Sequence[str] = ()
+    rows: Sequence[FileRows] = ()
+    renames: Sequence[Rename] = ()
+    due: bool = False
+
+
+def ingest_code(
+    catalog: Catalog,
+    settings: Settings,
+    path: Path,
+    *,
+    home: Path,
+    dry_run: bool = False,
+    progress: Progress,
+) -> CodeReport:
+    """Store the code of a repository or folder as a graph; what has not changed since costs nothing.
+
+    Everything outside of `path` stays as it is, where that is a part of a project. A run that is killed
+    leaves whole files, and the next one completes it. Raises NotFoundError for a path that does not exist,
+    UsageError for one that is no project, StoreBusyError while another process ingests code.
+    """
+    started = time.perf_counter()
+    projects = finder(catalog, home=home)
+    place = _place(path, projects)
+    if not dry_run:
+        catalog.prepare()
+    if dry_run:
+        plan = _plan(catalog, settings, place, home=home, progress=progress)
+        report = plan.report
+        report.dry_run = True
+    else:
+        remember_projects(catalog, projects)
+        with turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s):
+            report = _bring_up_to_date(catalog, settings, place, home=home, progress=progress)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _place(path: Path, projects: ProjectFinder) -> _Place:
+    resolved = path.resolve()
+    if not resolved.exists():
+        raise NotFoundError(f'there is no folder "{path}"', hint="give a git repository or a folder")
+    identity = projects.project_of(resolved)
+    if identity is None or identity.root is None:
+        raise UsageError(f'"{path}" is no project', hint="give the folder of one project")
+    return _Place(identity, root_of(resolved, identity.root), resolved)
+
+
+def _bring_up_to_date(
+    catalog: Catalog, settings: Settings, place: _Place, *, home: Path, progress: Progress
+) -> CodeReport:
+    for tries in range(1, _TRIES + 1):
+        plan = _plan(catalog, settings, place, home=home, progress=progress)
+        if not plan.due:
+            break
+        try:
+            CodeWriting(catalog.database, place.identity.id).write(
+                plan.standing,
+                root=show(place.root),
+                head=plan.head,
+                rules=RULES,
+                files=plan.rows,
+                gone=plan.gone,
+                renames=plan.renames,
+            )
+        except OvertakenError:
+            if tries == _TRIES:
+                raise
+        else:
+            plan.report.written = True
+            break
+    return plan.report
+
+
+def _plan(catalog: Catalog, settings: Settings, place: _Place, *, home: Path, progress: Progress) -> _Plan:
+    writing = CodeWriting(catalog.database, place.identity.id)
+    there = catalog.exists()
+    standing = writing.standing() if there else Standing()
+    known = writing.seen(standing) if there else {}
+    anew = standing.rules != RULES
+    if anew and known:
+        # What another release read is read again as a whole, or its rest would never be.
+        place = replace(place, within=place.root)
+    exclude = (*settings.exclude, *(settings.project.exclude if settings.project else ()))
+    listed = find_code(place.root, place.within, home=home, exclude=exclude)
+    disk = read_disk(place.root, listed.files, known, anew=anew, progress=progress)
+    compared = _Compared(place, listed, disk, known)
+    gone = compared.gone
+    head = head_of(place.root)
+    renames = committed(place.root, since=standing.head, head=head)
+    explained = {one.old for one in renames}
+    renames += moved(known, disk, [path for path in gone if path not in explained])
+    report = _report(compared, renames)
+    if not (disk.parsed or gone or not standing.complete):
+        counts = catalog.code.counts(place.identity.id)
+        report.symbols, report.edges = counts.symbols, counts.edges
+        report.languages.update(file.language for file in catalog.code.files(place.identity.id))
+        return _Plan(standing, report, head, renames=renames, due=bool(renames))
+    stored = writing.parsed(standing, without={*disk.parsed, *gone}) if there else iter(())
+    files = sorted([*stored, *disk.parsed.values()], key=lambda file: file.path)
+    edges = edges_by_file(files, linked(files))
+    report.languages.update(file.language for file in files)
+    report.symbols = sum(len(file.symbols) for file in files)
+    report.edges = sum(map(len, edges.values()))
+    rows = list(_rows(files, edges, {**compared.kept, **disk.seen}, disk))
+    report.relinked = [row.path for row in rows if row.edges is not None and row.parsed is None]
+    return _Plan(standing, report, head, gone, rows, renames, due=True)
+
+
+def linked(files: Sequence[ParsedFile]) -> list[Edge]:
+    """Return the edges of all files of a project, each language linked by its own rules."""
+    python = [file for file in files if file.language == PYTHON]
+    return [*link_python(python), *link([file for file in files if file.language != PYTHON])]
+
+
+def _rows(
+    files: Iterable[ParsedFile], edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeOnDisk
+) -> Iterable[FileRows]:
+    for file in files:
+        links = links_of(edges[file.path])
+        was = seen[file.path]
+        now = replace(was, links=links)
+        if file.path in disk.parsed:
+            yield FileRows(file.path, now, edges[file.path], disk.parsed[file.path])
+        elif links != was.links:
+            yield FileRows(file.path, now, edges[file.path])
+        elif file.path in disk.touched:
+            yield FileRows(file.path, now)
+
+
+def _report(compared: _Compared, renames: Sequence[Rename]) -> CodeReport:
+    place, disk, known = compared.place, compared.disk, compared.known
+    report = CodeReport(place.identity.id, show(place.root))
+    ends = led_to(renames)
+    for old in compared.gone:
+        new = ends.get(old, "")
+        if new in disk.parsed and new not in known:
+            report.renamed.append((old, new))
+        else:
+            report.gone.append(old)
+    renamed = {new for _, new in report.renamed}
+    for path in disk.seen:
+        if path not in disk.parsed:
+            report.unchanged += 1
+        elif path in known:
+            report.changed.append(path)
+        elif path not in renamed:
+            report.new.append(path)
+    report.unchanged += len(compared.kept)
+    report.skipped = [*((show(one.path), one.reason) for one in compared.listed.skipped), *disk.skipped]
+    report.problems = {path: file.problem for path, file in disk.parsed.items() if file.problem}
+    return report

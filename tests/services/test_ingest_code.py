@@ -1,0 +1,384 @@
+"""The graph of a project's code follows its files, and costs nothing where they have not changed."""
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from ragmem.catalog import code_writing
+from ragmem.catalog.invariants import violations
+from ragmem.domain.code import EdgeKind
+from ragmem.errors import NotFoundError, UsageError
+
+OLD = 1_700_000_000
+"""Long ago, so that a file's time can be trusted."""
+
+PAY = '"""Take the money."""\n\n\ndef charge(amount):\n    """Charge a card."""\n    return amount\n'
+CART = "from shop.pay import charge\n\n\ndef add(item):\n    return charge(item)\n"
+TEST = "from shop.cart import add\n\n\ndef test_add():\n    assert add(1) == 1\n"
+
+
+def git(repository: Path, *words: str) -> str:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(repository.parent),
+        **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
+        **{f"GIT_{who}_EMAIL": "ada@example.org" for who in ("AUTHOR", "COMMITTER")},
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    asked = ["git", "-C", str(repository), "-c", "init.defaultBranch=main", *words]
+    return subprocess.run(asked, env=environ, capture_output=True, text=True, check=True).stdout
+
+
+def put(root: Path, path: str, text: str) -> Path:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    os.utime(file, (OLD, OLD))
+    return file
+
+
+def commit(root: Path, message: str = "work") -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", message)
+
+
+@pytest.fixture
+def shop(notes):
+    """A repository of three files, outside of which nothing is read."""
+    root = notes.parent / "shop"
+    root.mkdir()
+    for path, text in {
+        "shop/__init__.py": "",
+        "shop/pay.py": PAY,
+        "shop/cart.py": CART,
+        "tests/test_cart.py": TEST,
+        "README.md": "# Shop\n",
+    }.items():
+        put(root, path, text)
+    git(root, "init", "-q")
+    commit(root)
+    return root
+
+
+def paths(memory, report) -> list[str]:
+    return [file.path for file in memory.catalog.code.files(report.project)]
+
+
+def calls(memory, report, target: str, kind: EdgeKind = EdgeKind.CALLS) -> list[str]:
+    edges = memory.catalog.code.edges_to(report.project, [target])
+    return [edge.source for edge in edges if edge.kind is kind]
+
+
+def rows(memory, table: str) -> dict[int, tuple]:
+    """Return the rows of a table by their numbers, which a row that is written again does not keep."""
+    with memory.catalog.database.read() as connection:
+        return {row[0]: tuple(row) for row in connection.execute(f"SELECT * FROM code_{table}")}
+
+
+def test_a_repository_becomes_a_graph(memory, shop):
+    report = memory.ingest_code(shop)
+    assert len(report.new) == report.files == 4
+    assert report.languages == {"python": 4}
+    assert paths(memory, report) == ["shop/__init__.py", "shop/cart.py", "shop/pay.py", "tests/test_cart.py"]
+    assert {file.path: file.purpose for file in memory.catalog.code.files(report.project)}[
+        "shop/pay.py"
+    ] == "Take the money."
+    assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
+    counts = memory.catalog.code.counts(report.project)
+    assert (counts.symbols, counts.edges) == (report.symbols, report.edges)
+    assert violations(memory.catalog, deep=True) == []
+
+
+def test_a_test_covers_what_it_calls_and_imports_and_no_other_test(memory, shop):
+    put(
+        shop,
+        "tests/test_more.py",
+        "from tests.test_cart import test_add\n\n\ndef test_more():\n    test_add()\n",
+    )
+    report = memory.ingest_code(shop)
+    assert "tests.test_cart.test_add" in calls(memory, report, "shop.cart.add", EdgeKind.TESTS)
+    assert calls(memory, report, "shop.pay.charge", EdgeKind.TESTS) == []
+    assert calls(memory, report, "tests.test_cart.test_add", EdgeKind.TESTS) == []
+
+
+def test_ingesting_an_unchanged_repository_writes_nothing(memory, shop):
+    memory.ingest_code(shop)
+    database = memory.catalog.database
+    # Readers note in -shm where they are.
+    files = [
+        path for path in Path(database.place).parent.iterdir() if path.is_file() and "-shm" not in path.name
+    ]
+    before = {path: path.read_bytes() for path in files}
+    for _ in range(2):
+        report = memory.ingest_code(shop)
+        assert (report.unchanged, report.written) == (4, False)
+        assert report.symbols > 4
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_a_touched_file_is_not_parsed_and_writes_nothing(memory, shop, monkeypatch):
+    memory.ingest_code(shop)
+    (shop / "shop/pay.py").touch()
+    monkeypatch.setattr("ragmem.services.code_on_disk.parse", lambda *_: pytest.fail("it was parsed"))
+    report = memory.ingest_code(shop)
+    assert (report.unchanged, report.written) == (4, False)
+
+
+def test_a_changed_file_touches_its_own_rows_alone(memory, shop):
+    memory.ingest_code(shop)
+    before = {table: rows(memory, table) for table in ("files", "symbols", "edges")}
+    put(shop, "shop/pay.py", PAY.replace("return amount", "return round(amount)"))
+    report = memory.ingest_code(shop)
+    assert report.changed == ["shop/pay.py"]
+    assert report.relinked == []
+    [own] = [row[0] for row in before["files"].values() if row[2] == "shop/pay.py"]
+    for table, column in (("files", 0), ("symbols", 1), ("edges", 1)):
+        others = {number: row for number, row in before[table].items() if row[column] != own}
+        now = rows(memory, table)
+        assert others.items() <= now.items()
+    assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
+
+
+def test_what_a_changed_file_defines_no_more_is_linked_anew_where_it_is_used(memory, shop):
+    memory.ingest_code(shop)
+    put(shop, "shop/pay.py", PAY.replace("charge", "give_back"))
+    report = memory.ingest_code(shop)
+    assert report.relinked == ["shop/cart.py"]
+    assert not any(
+        edge.internal for edge in memory.catalog.code.edges_to(report.project, ["shop.pay.charge"])
+    )
+    assert violations(memory.catalog) == []
+    put(shop, "shop/pay.py", PAY)
+    report = memory.ingest_code(shop)
+    assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
+    assert all(edge.internal for edge in memory.catalog.code.edges_to(report.project, ["shop.pay.charge"]))
+
+
+def test_a_file_that_has_gone_takes_its_nodes_with_it(memory, shop):
+    memory.ingest_code(shop)
+    (shop / "shop/cart.py").unlink()
+    report = memory.ingest_code(shop)
+    assert report.gone == ["shop/cart.py"]
+    assert memory.catalog.code.find(report.project, "add") is None
+    assert calls(memory, report, "shop.pay.charge") == []
+    assert violations(memory.catalog) == []
+
+
+def test_only_what_git_knows_or_does_not_ignore_is_read(memory, shop):
+    put(shop, ".gitignore", "scratch/\n*.gen.py\n")
+    for path in (
+        "scratch/a.py",
+        "b.gen.py",
+        "new.py",
+        "node_modules/x/c.js",
+        "web/dist/d.js",
+        ".venv/lib/e.py",
+    ):
+        put(shop, path, "x = 1\n")
+    put(shop, "huge.py", "x = 1\n" * 400_000)
+    (shop / "link.py").symlink_to(shop.parent / "elsewhere.py")
+    put(shop.parent, "elsewhere.py", "x = 1\n")
+    (shop / "pipe.py").symlink_to("shop")
+    report = memory.ingest_code(shop)
+    assert "new.py" in paths(memory, report)
+    assert report.files == 5
+    assert dict(report.skipped) == {
+        "huge.py": "larger than 2,000,000 bytes",
+        "link.py": "a link",
+        "pipe.py": "a link",
+        ".venv": "what others wrote",
+        "node_modules": "what others wrote",
+        "web/dist": "what others wrote",
+    }
+
+
+def test_a_folder_that_is_no_repository_is_read_by_its_gitignore_files(memory, notes):
+    root = notes.parent / "loose"
+    put(root, "a.py", "def one():\n    pass\n")
+    put(root, "in/b.py", "x = 1\n")
+    put(root, "in/secret.py", "x = 1\n")
+    put(root, "in/.gitignore", "secret*\n!b.py\n[\n")
+    put(root, ".gitignore", "build/\nb.py\n")
+    put(root, "build/c.py", "x = 1\n")
+    put(root, ".hidden/d.py", "x = 1\n")
+    put(root, "env/e.py", "x = 1\n")
+    put(root, "env/pyvenv.cfg", "")
+    put(root, "node_modules/f.js", "x")
+    report = memory.ingest_code(root)
+    assert paths(memory, report) == ["a.py", "in/b.py"]
+    assert report.skipped == [("node_modules", "what others wrote")]
+    found = memory.catalog.code.find(report.project, "one")
+    assert found is not None
+    assert found.paths == ("a.py",)
+
+
+def test_a_part_of_a_repository_leaves_the_rest_as_it_is(memory, shop):
+    memory.ingest_code(shop)
+    (shop / "tests/test_cart.py").unlink()
+    put(shop, "shop/new.py", "def fresh():\n    pass\n")
+    report = memory.ingest_code(shop / "shop")
+    assert (report.new, report.gone, report.files) == (["shop/new.py"], [], 5)
+    assert "tests/test_cart.py" in paths(memory, report)
+    assert memory.ingest_code(shop).gone == ["tests/test_cart.py"]
+
+
+def test_two_projects_do_not_mix(memory, shop, notes):
+    other = notes.parent / "other"
+    put(other, "shop/pay.py", PAY)
+    first, second = memory.ingest_code(shop), memory.ingest_code(other)
+    assert first.project != second.project
+    assert calls(memory, second, "shop.pay.charge") == []
+    assert calls(memory, first, "shop.pay.charge") == ["shop.cart.add"]
+
+
+def test_a_rename_in_the_history_leads_from_the_former_path_to_the_file(memory, shop):
+    memory.ingest_code(shop)
+    git(shop, "mv", "shop/pay.py", "shop/money.py")
+    commit(shop)
+    git(shop, "mv", "shop/money.py", "shop/till.py")
+    put(shop, "shop/till.py", PAY + "\n\nMORE = 1\n")
+    commit(shop)
+    report = memory.ingest_code(shop)
+    assert report.renamed == [("shop/pay.py", "shop/till.py")]
+    assert (report.new, report.gone) == ([], [])
+    code = memory.catalog.code
+    assert code.current(report.project, "shop/pay.py") == "shop/till.py"
+    assert code.former(report.project, "shop/till.py") == ["shop/money.py", "shop/pay.py"]
+    assert all(rename.revision for rename in code.renames(report.project))
+    assert code.find(report.project, "shop/money.py").paths == ("shop/till.py",)
+
+
+def test_a_history_is_known_from_the_first_ingestion_on(memory, shop):
+    git(shop, "mv", "shop/pay.py", "shop/money.py")
+    commit(shop)
+    report = memory.ingest_code(shop)
+    assert memory.catalog.code.current(report.project, "shop/pay.py") == "shop/money.py"
+    assert report.renamed == []
+
+
+def test_a_rename_that_git_does_not_know_is_seen_by_its_content(memory, shop):
+    memory.ingest_code(shop)
+    (shop / "lib").mkdir()
+    (shop / "shop/pay.py").rename(shop / "lib/pay.py")
+    report = memory.ingest_code(shop)
+    assert report.renamed == [("shop/pay.py", "lib/pay.py")]
+    [rename] = memory.catalog.code.renames(report.project)
+    assert rename.revision == ""
+    commit(shop)
+    report = memory.ingest_code(shop)
+    [rename] = memory.catalog.code.renames(report.project)
+    assert rename.revision == git(shop, "rev-parse", "HEAD").strip()
+    assert not memory.ingest_code(shop).written
+
+
+def test_a_rewritten_history_is_read_from_its_beginning(memory, shop):
+    memory.ingest_code(shop)
+    git(shop, "mv", "shop/pay.py", "shop/money.py")
+    git(shop, "commit", "-qm", "moved", "--amend")
+    git(shop, "mv", "shop/cart.py", "shop/basket.py")
+    commit(shop)
+    git(shop, "reflog", "expire", "--expire=now", "--all")
+    git(shop, "gc", "-q", "--prune=now")
+    report = memory.ingest_code(shop)
+    assert memory.catalog.code.current(report.project, "shop/cart.py") == "shop/basket.py"
+
+
+def test_what_another_release_has_read_is_read_again_as_a_whole(memory, shop, monkeypatch):
+    memory.ingest_code(shop)
+    monkeypatch.setattr("ragmem.services.ingest_code.RULES", "next")
+    report = memory.ingest_code(shop / "tests")
+    assert len(report.changed) == 4
+    assert not memory.ingest_code(shop).written
+
+
+def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(memory, shop):
+    report = memory.ingest_code(shop, dry_run=True)
+    assert len(report.new) == 4
+    assert report.symbols > 4
+    assert memory.catalog.code.roots() == [] if memory.catalog.exists() else True
+    assert not memory.catalog.exists()
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_are_stored(memory, shop):
+    (shop / "latin.py").write_bytes(b"# caf\xe9\n")
+    put(shop, "broken.py", "def (:\n")
+    report = memory.ingest_code(shop)
+    assert report.skipped == [("latin.py", "encoding")]
+    assert list(report.problems) == ["broken.py"]
+    assert "broken.py" in paths(memory, report)
+
+
+def test_no_secret_of_a_docstring_is_stored(memory, shop):
+    put(
+        shop,
+        "key.py",
+        '"""Uses AKIAIOSFODNN7EXAMPLQ."""\n\n\ndef f():\n    """password = "hunter2Xy!9"."""\n',
+    )
+    report = memory.ingest_code(shop)
+    told = [file.purpose for file in memory.catalog.code.files(report.project)]
+    told += [one.symbol.doc for one in memory.catalog.code.symbols(report.project, ["key.py"])]
+    assert not any("AKIAIOSFODNN7EXAMPLQ" in text or "hunter2" in text for text in told)
+    assert any("redacted" in text for text in told)
+
+
+def test_what_is_no_project_is_refused(memory, shop):
+    with pytest.raises(NotFoundError, match="nowhere"):
+        memory.ingest_code(shop / "nowhere")
+    with pytest.raises(UsageError, match="is no project"):
+        memory.ingest_code(shop.parent)
+
+
+def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):
+    monkeypatch.setattr(code_writing, "ROWS_AT_ONCE", 1)
+    reports, failures = [], []
+
+    def ingest() -> None:
+        try:
+            reports.append(open_memory().ingest_code(shop))
+        except Exception as error:  # noqa: BLE001 - told by the assertion below
+            failures.append(error)
+
+    threads = [threading.Thread(target=ingest) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert failures == []
+    assert sorted(report.written for report in reports) == [False, False, True]
+    memory = open_memory()
+    assert len(rows(memory, "files")) == 4
+    assert violations(memory.catalog, deep=True) == []
+
+
+def test_a_run_that_another_machine_overtakes_begins_anew(memory, shop, monkeypatch):
+    memory.ingest_code(shop)
+    real = code_writing.CodeWriting.write
+    overtaken = []
+
+    def write(self, standing, **plan):
+        if not overtaken:
+            overtaken.append(standing)
+            same = self.standing()
+            real(self, same, **{**plan, "files": [], "gone": [], "renames": []})
+        return real(self, standing, **plan)
+
+    monkeypatch.setattr(code_writing.CodeWriting, "write", write)
+    put(shop, "shop/new.py", "def fresh():\n    pass\n")
+    report = memory.ingest_code(shop)
+    assert overtaken
+    assert report.written
+    assert "shop/new.py" in paths(memory, report)
+
+
+def test_the_command_tells_what_became_of_the_files(shop, inside):
+    done = inside("ingest", "--code", str(shop), "--json")
+    [told] = json.loads(done.stdout)["code"]
+    assert (told["new"], told["languages"], told["written"]) == (4, {"python": 4}, True)
+    done = inside("ingest", "--code", str(shop))
+    assert "0 new, 0 changed, 0 renamed, 0 gone, 4 unchanged" in done.stdout
+    done = inside("ingest", "--code", str(shop), "--tag", "x")
+    assert done.returncode == 2

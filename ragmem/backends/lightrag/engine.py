@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from ragmem.backends.lightrag import reads, registration
 from ragmem.backends.lightrag.home import Home, register, working_dir
-from ragmem.backends.lightrag.names import SEPARATOR
-from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS, MAX_SOURCES
+from ragmem.backends.lightrag.names import summarised
+from ragmem.backends.lightrag.sources import MAX_SOURCES
 from ragmem.backends.lightrag.tokens import PieceTokenizer
+from ragmem.domain.description import MAX_SENTENCES
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, Models
 
@@ -55,8 +56,8 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
                 _loop.run_until_complete(_end([task]))
 
 
-def newest(prompt: str) -> str:
-    """Answer LightRAG's request to summarise descriptions by rule: the newest ones, still separated.
+def answered(prompt: str) -> str:
+    """Answer LightRAG's request to summarise descriptions by rule: the best ones, still separated.
 
     They come as lines of JSON, oldest first. Being separated, they are merged one by one at the next insert
     and can be taken out again when their memory is deleted.
@@ -66,7 +67,7 @@ def newest(prompt: str) -> str:
         if line.startswith('{"Description":'):
             with contextlib.suppress(orjson.JSONDecodeError):
                 found.append(str(orjson.loads(line)["Description"]))
-    return SEPARATOR.join(found[-MAX_DESCRIPTIONS:])
+    return summarised(found)
 
 
 @contextlib.contextmanager
@@ -165,7 +166,7 @@ def construct(
     # object that it belongs to.
     async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
         if '{"Description":' in prompt:
-            return newest(prompt)
+            return answered(prompt)
         model = models.language_model
         if model is None:
             raise BackendError(
@@ -202,7 +203,7 @@ def start(rag: Any) -> Instance:
 
     # The merge calls the rule directly and not through the queue of workers that LightRAG puts around it.
     async def summarise(prompt: str, **_: Any) -> str:
-        return newest(prompt)
+        return answered(prompt)
 
     config["role_llm_funcs"] = {**config["role_llm_funcs"], "extract": summarise}
     return Instance(rag=rag, config=config)
@@ -232,7 +233,7 @@ def _settings(options: Mapping[str, object]) -> dict[str, Any]:
         "enable_llm_cache_for_entity_extract": True,
         "chunk_token_size": 1200,
         "chunk_overlap_token_size": 100,
-        "force_llm_summary_on_merge": MAX_DESCRIPTIONS + 1,
+        "force_llm_summary_on_merge": MAX_SENTENCES + 1,
         # Length alone never asks for a summary: descriptions are bounded by their number.
         "summary_max_tokens": _UNBOUNDED,
         "summary_context_size": _UNBOUNDED,

@@ -23,7 +23,7 @@ _SETTINGS: Final = {
     # The number of entities that are worked on at a time. None of them waits for anything, so that with a
     # bound they would only wait for each other.
     "llm_model_max_async": _UNBOUNDED,
-    # No summary is asked for: the newest descriptions are kept, without a prompt and its answer.
+    # No summary is asked for: the best descriptions are chosen, without a prompt and its answer.
     "force_llm_summary_on_merge": _UNBOUNDED,
     "tokenizer": PieceCounter(),
 }
@@ -91,13 +91,12 @@ class _Graph:
 
 
 def _bounded(data: _Fields) -> _Fields:
-    """Return attributes with the newest descriptions only, which are separated, oldest first.
+    """Return attributes with the best descriptions only, which are separated, oldest first.
 
     Being separated, they are merged one by one the next time and can be taken out again when their memory is
     deleted.
     """
-    descriptions = data["description"].split(names.SEPARATOR)
-    return {**data, "description": names.SEPARATOR.join(descriptions[-sources.MAX_DESCRIPTIONS :])}
+    return {**data, "description": names.summarised(data["description"].split(names.SEPARATOR))}
 
 
 class _Tracking:

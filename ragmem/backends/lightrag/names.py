@@ -1,6 +1,9 @@
 """The ids and short texts by which entities and relations are found by vector."""
 
 import hashlib
+from collections.abc import Iterable
+
+from ragmem.domain.description import MAX_SENTENCES, summary
 
 SEPARATOR = "<SEP>"
 """LightRAG's separator inside one field of a node or edge."""
@@ -53,6 +56,13 @@ def memory_of(token: str) -> str:
 def clean_name(name: str) -> str:
     """Return a name as it is stored: one line, bounded."""
     return " ".join(name.replace(SEPARATOR, " ").split())[:NAME_LENGTH].strip()
+
+
+def summarised(descriptions: Iterable[str]) -> str:
+    """Return the descriptions of a node or edge, separated; of too many the best. They come oldest first."""
+    distinct = list(dict.fromkeys(descriptions))
+    # As many as LightRAG leaves alone, too.
+    return SEPARATOR.join(distinct if len(distinct) <= MAX_SENTENCES else summary(distinct))
 
 
 # What is embedded of the graph is short: an entity's name, a relation's ends and keywords. Their descriptions

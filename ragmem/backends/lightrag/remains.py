@@ -6,14 +6,8 @@ from typing import Any
 
 from ragmem.backends.lightrag import names
 from ragmem.backends.lightrag.records import Found
-from ragmem.backends.lightrag.sources import MAX_DESCRIPTIONS
 
 _Fields = dict[str, Any]
-
-
-def newest(descriptions: Iterable[str]) -> str:
-    """Return the newest distinct descriptions as LightRAG would have merged them."""
-    return names.SEPARATOR.join(list(dict.fromkeys(descriptions))[-MAX_DESCRIPTIONS:])
 
 
 def origin(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
@@ -29,9 +23,9 @@ def entity(name: str, chunks: Sequence[str], extractions: Mapping[str, Found]) -
         kind = Counter(row["type"] for row in rows).most_common(1)[0][0]
         return {
             "entity_type": kind,
-            "description": newest(row["description"] for row in rows) or f"Entity {name}",
+            "description": names.summarised(row["description"] for row in rows) or f"Entity {name}",
         }
-    described = newest(
+    described = names.summarised(
         row["description"]
         for chunk in chunks
         for pair, relations in extractions[chunk].relations.items()
@@ -59,5 +53,5 @@ def relation(
     return {
         "weight": max(round(weight - lost, 6), float(len(chunks))),
         "keywords": ",".join(sorted(keywords)),
-        "description": newest(row["description"] for row in rows) or " ".join(pair),
+        "description": names.summarised(row["description"] for row in rows) or " ".join(pair),
     }

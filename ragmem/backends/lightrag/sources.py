@@ -15,9 +15,6 @@ MAX_SOURCES = 32
 """Chunks and files that a node or edge names. A query reads some of the newest ones; without a bound each
 insert would rewrite a list as long as the number of memories that mention the entity."""
 
-MAX_DESCRIPTIONS = 7
-"""Descriptions that a node or edge keeps, newest last; one more makes LightRAG ask for a summary."""
-
 WINDOW = MAX_SOURCES
 """The newest mentions that LightRAG gets to see. It splits and copies the list some twenty times per insert
 (10 us for each name in it), so with the whole list an insert would cost more with each memory that mentions

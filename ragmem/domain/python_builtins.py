@@ -1,10 +1,11 @@
-"""What the built-in functions, containers and a few others of the standard library do with what they are given."""
+"""What the built-in functions, and a few of the standard library, do with what they are given."""
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
-from ragmem.domain.python_calls import Call, Calls
+from ragmem.domain.python_calls import Call
+from ragmem.domain.python_containers import Containers
 from ragmem.domain.python_flow import Kind
 from ragmem.domain.python_objects import Place, is_class_name
 
@@ -22,7 +23,6 @@ _SAME = frozenset(
     "copy.copy copy.deepcopy functools.partial asyncio.run asyncio.create_task asyncio.shield "
     "asyncio.wait_for contextlib.closing".split()
 )
-_SECOND = frozenset(["typing.cast"])
 _TYPES = frozenset(f"builtins.{name}" for name in "str bytes int float bool complex bytearray".split())
 _CALLERS = frozenset(
     "builtins.map builtins.filter functools.reduce asyncio.to_thread threading.Thread threading.Timer "
@@ -42,7 +42,7 @@ _DESCRIPTORS = frozenset(["builtins.staticmethod", "builtins.classmethod", "buil
 """Decorators that say what kind of method it is; nobody thinks of them as called."""
 
 
-class Builtins(Calls):
+class Builtins(Containers):
     """Calls of what the repository does not define."""
 
     def call_outside(self, name: str, call: Call) -> None:
@@ -56,17 +56,23 @@ class Builtins(Calls):
             self._KNOWN[name](self, call, arguments)
         elif name in _SAME:
             self._same(name, call)
-        elif name in _SECOND:
-            if call.target is not None and len(arguments) > 1 and arguments[1] is not None:
-                self.link(arguments[1], call.target)
         elif name in _COLLECT:
             self._collect(name, call, arguments)
-        elif call.target is not None and (name in _TYPES or is_class_name(name.rpartition(".")[2])):
-            self.put(call.target, self.outside(name))
-        elif call.target is not None and call.target in self.opaque_targets:
-            self.put(call.target, self.value(Kind.OPAQUE))
+        elif call.target is not None:
+            self._made_outside(name, call.target)
         if name in _CALLERS or name in _BY_KEY:
             self._hand_over(name, call, arguments)
+
+    def _made_outside(self, name: str, target: int) -> None:
+        """Let what something outside gives back reach a node: of a class, itself stands for its instances."""
+        if name in _TYPES or is_class_name(name.rpartition(".")[2]):
+            self.put(target, self.outside(name))
+        elif target in self.opaque_targets:
+            self.put(target, self.value(Kind.OPAQUE))
+
+    def _cast(self, call: Call, arguments: list[int | None]) -> None:
+        if call.target is not None and len(arguments) > 1 and arguments[1] is not None:
+            self.link(arguments[1], call.target)
 
     def _decorate(self, name: str, call: Call) -> None:
         kind = {"builtins.staticmethod": Kind.STATIC, "builtins.classmethod": Kind.OF_CLASS}.get(name)
@@ -142,28 +148,7 @@ class Builtins(Calls):
                 self.link(node, self.element(box, name))
         for one in arguments:
             if one is not None:
-                self.watch(one, self._update, box)
-
-    def _update(self, value: int, box: int) -> None:
-        if self.kinds[value] is not Kind.BOX:
-            return
-        if self._box(value).kind == "dict":
-            self.each_element(value, self.merged, box)
-        else:
-            self.all_elements(value, self._pairs(box))
-
-    def _pairs(self, box: int) -> int:
-        """Return a node whose pairs become entries of a dict."""
-        pairs = self.node()
-        self.watch(pairs, self._pair, box)
-        return pairs
-
-    def _pair(self, value: int, box: int) -> None:
-        if self.kinds[value] is Kind.BOX:
-            key, element = self.node(), self.node()
-            self.at_key(value, 0, key)
-            self.at_key(value, 1, element)
-            self.watch(key, self._put_keyed, (box, element))
+                self.watch(one, self.update, box)
 
     def _next_of(self, call: Call, arguments: list[int | None]) -> None:
         if arguments and arguments[0] is not None:
@@ -210,7 +195,7 @@ class Builtins(Calls):
         if self.kinds[value] is Kind.CONSTANT and isinstance(self.parts[value][0], str):
             self.watch(about[0], self.read, (self.parts[value][0], about[1], about[2]))
 
-    def _setattr(self, call: Call, arguments: list[int | None]) -> None:
+    def _setattr(self, _call: Call, arguments: list[int | None]) -> None:
         if len(arguments) > 2 and None not in arguments[:3]:
             self.watch(arguments[1] or 0, self._set_named, (arguments[0], arguments[2]))
 
@@ -254,65 +239,7 @@ class Builtins(Calls):
             found = self.modules.find("", name)
             self.put(about[0], self.value(Kind.MODULE, found) if found else self.outside(name))
 
-    def call_box(self, box: int, method: str, call: Call) -> None:
-        """Call a method of a list, tuple, set, dict or generator."""
-        kind = self._box(box).kind
-        if not call.silent and kind != "generator":
-            self.called(call.place, self.outside(f"builtins.{kind}.{method}"))
-        arguments = [one if isinstance(one, int) else None for one in call.arguments]
-        target = call.target if call.target is not None else self.node()
-        if method in {"append", "add", "appendleft", "insert"}:
-            for one in arguments[-1:]:
-                if one is not None:
-                    self.link(one, self.element(box, None))
-        elif method in {"extend", "update", "extendleft", "union"}:
-            self._extend(box, call, arguments)
-            self.put(target, box)
-        elif method in {"get", "pop", "setdefault"}:
-            self._get(box, method, arguments, target)
-        elif method == "items":
-            self._items(box, target)
-        elif method == "values":
-            made = self.made(target, "list")
-            self.all_elements(box, self.element(made, None))
-            self.put(target, made)
-        elif method in {"popleft", "popitem", "send", "__next__", "__anext__"}:
-            self.all_elements(box, target)
-        elif method in {"copy", "keys", "__iter__", "__enter__"}:
-            self.put(target, box)
-
-    def _extend(self, box: int, call: Call, arguments: list[int | None]) -> None:
-        for one in arguments:
-            if one is None:
-                continue
-            if self._box(box).kind == "dict":
-                self.watch(one, self._update, box)
-            else:
-                self.watch(one, self.iterate, (self.element(box, None), call.place))
-        for name, node in call.keywords:
-            if name is not None:
-                self.link(node, self.element(box, name))
-
-    def _get(self, box: int, method: str, arguments: list[int | None], target: int) -> None:
-        key = arguments[0] if arguments else None
-        if self._box(box).kind != "dict" or key is None:
-            self.all_elements(box, target)
-        else:
-            self.watch(key, self._keyed, (box, target))
-        if len(arguments) > 1 and arguments[1] is not None:
-            self.link(arguments[1], target)
-            if method == "setdefault" and key is not None:
-                self.watch(key, self._put_keyed, (box, arguments[1]))
-
-    def _items(self, box: int, target: int) -> None:
-        made = self.made(target, "list")
-        row = self.made(self.element(made, None), "tuple")
-        self.iterated(box, self.element(row, 0))
-        self.all_elements(box, self.element(row, 1))
-        self.put(self.element(made, None), row)
-        self.put(target, made)
-
-    _KNOWN: dict[str, Callable[[Any, Call, list[int | None]], None]] = {
+    _KNOWN: ClassVar[dict[str, Callable[[Any, Call, list[int | None]], None]]] = {
         **dict.fromkeys(_DICTS, _dict),
         "builtins.next": _next_of,
         "builtins.anext": _next_of,
@@ -321,6 +248,7 @@ class Builtins(Calls):
         "builtins.enumerate": _enumerate,
         "builtins.getattr": _getattr,
         "builtins.setattr": _setattr,
+        "typing.cast": _cast,
         "builtins.type": _type,
         "builtins.super": _super,
         "builtins.__import__": _import,

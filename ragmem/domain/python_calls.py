@@ -1,11 +1,13 @@
 """What Python calls do: arguments reach parameters, results reach the caller."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
+from ragmem.domain.python_boxes import Box
 from ragmem.domain.python_flow import Kind
 from ragmem.domain.python_modules import Modules
-from ragmem.domain.python_objects import Box, Function, Objects, Place, is_class_name
+from ragmem.domain.python_objects import Function, Objects, Place, is_class_name
 
 _WITHOUT_CONSTRUCTOR = ("builtins.", "typing.", "typing_extensions.", "abc.", "collections.abc.")
 """Bases whose constructor is no news."""
@@ -34,30 +36,36 @@ class Calls(Objects):
 
     def call(self, value: int, call: Call) -> None:
         """Call a value."""
-        kind, (first, second) = self.kinds[value], self.parts[value]
-        if kind is Kind.FUNCTION:
-            self._call_function(value, call)
-        elif kind is Kind.BOUND:
-            if self.kinds[first] is Kind.FUNCTION:
-                function = self.functions[self.parts[first][0]]
-                if function.args:
-                    self.put(function.args[0], second)
-                elif function.vararg is not None:
-                    self.put(self._extra(function, function.vararg, "tuple", 0), second)
-                self._call_function(first, replace(call, first=call.first + 1))
-            else:
-                self.call(first, call)
-        elif kind is Kind.CLASS:
-            self._call_class(value, call)
-        elif kind is Kind.INSTANCE:
-            self.watch(self.attribute(value, "__call__"), self.call, call)
-        elif kind is Kind.STATIC:
+        do = self._CALL.get(self.kinds[value])
+        if do is not None:
+            do(self, value, call)
+
+    def _call_bound(self, value: int, call: Call) -> None:
+        first, second = self.parts[value]
+        if self.kinds[first] is not Kind.FUNCTION:
             self.call(first, call)
-        elif kind is Kind.OUTSIDE:
-            self.call_outside(first, call)
-        elif kind is Kind.BOX_METHOD:
-            self.call_box(first, second, call)
-        elif kind is Kind.OPAQUE and call.decorates:
+            return
+        function = self.functions[self.parts[first][0]]
+        if function.args:
+            self.put(function.args[0], second)
+        elif function.vararg is not None:
+            self.put(self._extra(function.vararg, "tuple", 0), second)
+        self._call_function(first, replace(call, first=call.first + 1))
+
+    def _call_instance(self, value: int, call: Call) -> None:
+        self.watch(self.attribute(value, "__call__"), self.call, call)
+
+    def _call_static(self, value: int, call: Call) -> None:
+        self.call(self.parts[value][0], call)
+
+    def _call_outside(self, value: int, call: Call) -> None:
+        self.call_outside(self.parts[value][0], call)
+
+    def _call_box_method(self, value: int, call: Call) -> None:
+        self.call_box(*self.parts[value], call)
+
+    def _call_opaque(self, _value: int, call: Call) -> None:
+        if call.decorates:
             self.pass_through(call)
 
     def called(self, place: Place, value: int) -> None:
@@ -95,26 +103,26 @@ class Calls(Objects):
 
     def bind_arguments(self, function: Function, call: Call) -> None:
         """Let the arguments of a call reach the parameters of a function."""
-        args, at = function.args, call.first
-        for place, one in enumerate(call.arguments):
+        for place, one in enumerate(call.arguments, call.first):
             if isinstance(one, list):
-                if one[0] >= 0:
-                    self.watch(one[0], self._spread, (function, at + place))
+                self.watch(one[0], self._spread, (function, place))
             elif one is not None:
-                if at + place < len(args):
-                    self.link(one, args[at + place])
-                elif function.vararg is not None:
-                    extra = at + place - len(args)
-                    self.link(one, self._extra(function, function.vararg, "tuple", extra))
+                self._bind_position(function, place, one)
         for name, node in call.keywords:
             if name is None:
                 self.watch(node, self._spread_names, function)
             elif name in function.names:
                 self.link(node, function.names[name])
             elif function.kwarg is not None:
-                self.link(node, self._extra(function, function.kwarg, "dict", name))
+                self.link(node, self._extra(function.kwarg, "dict", name))
 
-    def _extra(self, function: Function, node: int, kind: str, key: Any) -> int:
+    def _bind_position(self, function: Function, place: int, node: int) -> None:
+        if place < len(function.args):
+            self.link(node, function.args[place])
+        elif function.vararg is not None:
+            self.link(node, self._extra(function.vararg, "tuple", place - len(function.args)))
+
+    def _extra(self, node: int, kind: str, key: Any) -> int:
         """Return the node of an element of `*args` or `**kwargs`."""
         box = self.made(node, kind)
         self.put(node, box)
@@ -127,12 +135,12 @@ class Calls(Objects):
     def _spread_element(self, key: Any, node: int, about: tuple[Function, int]) -> None:
         function, start = about
         if isinstance(key, int) and key >= 0:
-            self.bind_arguments(function, Call((0, 0), None, (node,), first=start + key))
+            self._bind_position(function, start + key, node)
             return
         for parameter in function.args[start:]:
             self.link(node, parameter)
         if function.vararg is not None:
-            self.link(node, self._extra(function, function.vararg, "tuple", None))
+            self.link(node, self._extra(function.vararg, "tuple", None))
 
     def _spread_names(self, value: int, function: Function) -> None:
         if self.kinds[value] is Kind.BOX:
@@ -145,7 +153,7 @@ class Calls(Objects):
         for parameter in function.names.values():
             self.link(node, parameter)
         if function.kwarg is not None:
-            self.link(node, self._extra(function, function.kwarg, "dict", None))
+            self.link(node, self._extra(function.kwarg, "dict", None))
 
     def _call_class(self, value: int, call: Call) -> None:
         number = self.parts[value][0]
@@ -218,12 +226,13 @@ class Calls(Objects):
     def unpack(self, value: int, about: tuple[int, int, Place]) -> None:
         """Let the element at a position of an unpacked value reach a node."""
         at, target, place = about
-        if self.kinds[value] is Kind.BOX and self._box(value).kind in {"tuple", "list"}:
+        if self.kinds[value] is Kind.BOX and self.held(value).kind in {"tuple", "list"}:
             self.at_key(value, at, target)
         else:
             self.iterate(value, (target, place))
 
-    def _box(self, value: int) -> Box:
+    def held(self, value: int) -> Box:
+        """Return the container of a value."""
         box: Box = self.boxes[self.parts[value][0]]
         return box
 
@@ -237,14 +246,15 @@ class Calls(Objects):
             elif key is None:
                 self.all_elements(value, target)
             else:
-                self.watch(key, self._keyed, (value, target))
+                self.watch(key, self.keyed_element, (value, target))
         elif kind is Kind.INSTANCE:
             argument = key if isinstance(key, int) else None
             self.call_method(value, "__getitem__", Call(place, target, (argument,)))
         elif kind is Kind.CLASS:
             self.put(target, value)
 
-    def _keyed(self, key: int, about: tuple[int, int]) -> None:
+    def keyed_element(self, key: int, about: tuple[int, int]) -> None:
+        """Let the element at a key reach a node, all of them where the key is no constant."""
         box, target = about
         if self.kinds[key] is Kind.CONSTANT:
             self.at_key(box, self.parts[key][0], target)
@@ -257,11 +267,12 @@ class Calls(Objects):
         if self.kinds[value] is not Kind.BOX:
             return
         if isinstance(key, int):
-            self.watch(key, self._put_keyed, (value, node))
+            self.watch(key, self.put_keyed, (value, node))
         else:
             self.link(node, self.element(value, key[0] if isinstance(key, list) else None))
 
-    def _put_keyed(self, key: int, about: tuple[int, int]) -> None:
+    def put_keyed(self, key: int, about: tuple[int, int]) -> None:
+        """Let a node reach the element at a key."""
         box, node = about
         known = self.kinds[key] is Kind.CONSTANT
         self.link(node, self.element(box, self.parts[key][0] if known else None))
@@ -291,3 +302,14 @@ class Calls(Objects):
         """Raise a class: it is called first."""
         if self.kinds[value] is Kind.CLASS:
             self.call(value, Call(place, None))
+
+    _CALL: ClassVar[dict[Kind, Callable[[Any, int, Call], None]]] = {
+        Kind.FUNCTION: _call_function,
+        Kind.BOUND: _call_bound,
+        Kind.CLASS: _call_class,
+        Kind.INSTANCE: _call_instance,
+        Kind.STATIC: _call_static,
+        Kind.OUTSIDE: _call_outside,
+        Kind.BOX_METHOD: _call_box_method,
+        Kind.OPAQUE: _call_opaque,
+    }

@@ -4,42 +4,25 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from ragmem.domain.python_annotations import Annotations
 from ragmem.domain.python_facts import FUNCTION, LAMBDA, NOTHING, Facts, Scope, is_key
+from ragmem.domain.python_targets import Targets
 
 MANY = 32
 """A display of more elements is a table, whose elements are not told apart."""
 
-Value = int | list[Any]
-"""The node of a value; a list of values for a tuple that is taken apart at once."""
 
-_CONTAINERS = frozenset(
-    "list List set Set frozenset FrozenSet Sequence MutableSequence Iterable Iterator Collection AbstractSet "
-    "MutableSet deque Deque Generator AsyncIterator AsyncIterable AsyncGenerator KeysView ValuesView".split()
-)
-_MAPPINGS = frozenset("dict Dict Mapping MutableMapping defaultdict DefaultDict OrderedDict".split())
-_WRAPPERS = frozenset(
-    "Optional Union Annotated Final ClassVar Awaitable Coroutine Required NotRequired ReadOnly".split()
-)
-_FIRST_ONLY = frozenset(["Annotated"])
-_LAST_ONLY = frozenset(["Coroutine"])
-_PLAIN = frozenset("str int float bool bytes None Any object complex Self".split())
-
-
-def last_name(node: ast.expr) -> str:
-    """Return the last part of a dotted name, that of what is called or subscripted included."""
-    while isinstance(node, ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-class Expressions:
+class Expressions(Targets):
     """Reads expressions within the current scope."""
 
     def __init__(self, facts: Facts, scope: Scope) -> None:
         self.facts = facts
         self.scope = scope
+        self.annotations = Annotations(self)
+
+    def hint(self, annotation: ast.expr | None, target: int) -> None:
+        """Let the values that an annotation promises reach a node."""
+        self.annotations.hint(annotation, target)
 
     def value(self, node: ast.expr) -> int:
         """Return the node of an expression's value, NOTHING where nothing of interest flows."""
@@ -51,14 +34,6 @@ class Expressions:
                 self.value(child)
         return NOTHING
 
-    def _row(self, relation: str, node: int, *rest: Any, at: ast.expr | ast.stmt) -> int:
-        """Say that something flows from a node at a line of the current scope; return where it ends."""
-        if node == NOTHING:
-            return NOTHING
-        target = self.facts.node()
-        self.facts.add(relation, node, *rest, target, at.lineno, self.scope.index)
-        return target
-
     def joined(self, values: Sequence[int]) -> int:
         """Return a node that all the values reach."""
         known = [one for one in values if one != NOTHING]
@@ -68,10 +43,6 @@ class Expressions:
         for one in known:
             self.facts.copy(one, target)
         return target
-
-    def elements(self, node: int, at: ast.expr | ast.stmt) -> int:
-        """Return the node of what comes out of iterating over a value."""
-        return self._row("iters", node, at=at)
 
     def key(self, node: ast.expr) -> int | list[Any] | None:
         """Return a subscript's key: a constant in a list, a node, or None where it is not known."""
@@ -94,7 +65,7 @@ class Expressions:
         return self.facts.constant(node.value)
 
     def _attribute(self, node: ast.Attribute) -> int:
-        return self._row("loads", self.value(node.value), node.attr, at=node)
+        return self.row("loads", self.value(node.value), node.attr, at=node)
 
     def _subscript(self, node: ast.Subscript) -> int:
         base = self.value(node.value)
@@ -109,15 +80,7 @@ class Expressions:
                     plain = plain and isinstance(one, ast.Constant)
                     self.value(one)
             return self.slice(base, lower or 0, upper, plain=plain)
-        return self._row("items", base, self.key(node.slice), at=node)
-
-    def slice(self, base: int, lower: int, upper: int | None, *, plain: bool = True) -> int:
-        """Return the node of a part of a list."""
-        if base == NOTHING:
-            return NOTHING
-        target = self.facts.node()
-        self.facts.add("slices", base, lower, upper, int(plain), target)
-        return target
+        return self.row("items", base, self.key(node.slice), at=node)
 
     def _call(self, node: ast.Call) -> int:
         facts = self.facts
@@ -193,59 +156,6 @@ class Expressions:
             if one.annotation is not None:
                 self.hint(one.annotation, facts.bind(made, one.arg))
         made.parameters = found
-
-    def hint(self, annotation: ast.expr | None, target: int) -> None:
-        """Let the values that an annotation promises reach a node."""
-        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            try:
-                annotation = ast.parse(annotation.value.strip(), mode="eval").body
-            except (SyntaxError, ValueError):
-                return
-        if isinstance(annotation, ast.BinOp):
-            self.hint(annotation.left, target)
-            self.hint(annotation.right, target)
-        elif isinstance(annotation, ast.Name | ast.Attribute):
-            if not (isinstance(annotation, ast.Name) and annotation.id in _PLAIN):
-                self.facts.add("hints", self.value(annotation), target)
-        elif isinstance(annotation, ast.Subscript):
-            self._generic(annotation, target)
-
-    def _generic(self, annotation: ast.Subscript, target: int) -> None:
-        name, inner = last_name(annotation.value), annotation.slice
-        parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        if name in _WRAPPERS:
-            chosen = parts[:1] if name in _FIRST_ONLY else parts[-1:] if name in _LAST_ONLY else parts
-            for one in chosen:
-                self.hint(one, target)
-        elif name in _CONTAINERS or name in _MAPPINGS:
-            of = parts[-1] if name in _MAPPINGS else parts[0] if parts else None
-            element = self.facts.node()
-            self.hint(of, element)
-            box = self.box("dict" if name in _MAPPINGS else "list", [])
-            self.facts.add("puts", box, None, element)
-            self.facts.copy(box, target)
-        elif name in {"tuple", "Tuple"}:
-            self._tuple_hint(parts, target)
-        elif name in {"type", "Type"} and isinstance(inner, ast.Name | ast.Attribute):
-            self.facts.copy(self.value(inner), target)
-        elif name not in {"Literal", "Callable", "TypeGuard", "TypeIs"}:
-            self.hint(annotation.value, target)
-
-    def _tuple_hint(self, parts: Sequence[ast.expr], target: int) -> None:
-        same = len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is Ellipsis
-        elements = [self.facts.node() for _ in (parts[:1] if same else parts)]
-        for one, node in zip(parts, elements, strict=False):
-            self.hint(one, node)
-        box = self.box("tuple", [] if same else elements)
-        if same:
-            self.facts.add("puts", box, None, elements[0])
-        self.facts.copy(box, target)
-
-    def box(self, kind: str, elements: Sequence[int]) -> int:
-        """Return the node of a new list, tuple, set or dict with the elements."""
-        target = self.facts.node()
-        self.facts.add("boxes", target, kind, list(elements))
-        return target
 
     def _display(self, node: ast.List | ast.Tuple | ast.Set) -> int:
         kind = type(node).__name__.lower()
@@ -349,54 +259,6 @@ class Expressions:
 
     def _starred(self, node: ast.Starred) -> int:
         return self.elements(self.value(node.value), node)
-
-    def assign(self, target: ast.expr, value: Value) -> None:
-        """Let a value reach the target of an assignment."""
-        if isinstance(target, ast.Tuple | ast.List):
-            self._unpack(target, value)
-            return
-        if isinstance(value, list):
-            value = self.packed(value)
-        if isinstance(target, ast.Name):
-            self.facts.copy(value, self.facts.bind(self.scope, target.id))
-        elif isinstance(target, ast.Attribute):
-            base = self.value(target.value)
-            if NOTHING not in {base, value}:
-                self.facts.add("stores", base, target.attr, value)
-        elif isinstance(target, ast.Subscript):
-            base = self.value(target.value)
-            at = None if isinstance(target.slice, ast.Slice) else self.key(target.slice)
-            if isinstance(target.slice, ast.Slice):
-                value = self.elements(value, target)
-            if NOTHING not in {base, value}:
-                self.facts.add("puts", base, at, value)
-        elif isinstance(target, ast.Starred):
-            self.assign(target.value, value)
-
-    def packed(self, value: list[Any]) -> int:
-        """Return the node of a tuple that was to be taken apart."""
-        return self.box("tuple", [self.packed(one) if isinstance(one, list) else one for one in value])
-
-    def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
-        count = len(target.elts)
-        star = next((at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)), None)
-        if isinstance(value, list) and (len(value) == count if star is None else len(value) >= count - 1):
-            taken: list[Value] = list(value)
-            if star is not None:
-                after = star + len(value) - count + 1
-                taken = [*value[:star], value[star:after], *value[after:]]
-            for one, part in zip(target.elts, taken, strict=True):
-                self.assign(one, part)
-            return
-        whole = self.packed(value) if isinstance(value, list) else value
-        for at, one in enumerate(target.elts):
-            if star is None or at < star:
-                self.assign(one, self._row("parts", whole, at, at=one))
-            elif at == star:
-                rest = count - star - 1
-                self.assign(one, self.slice(whole, star, -rest if rest else None))
-            else:
-                self.assign(one, self._row("parts", whole, at - count, at=one))
 
     READ: ClassVar[dict[type, Callable[[Any, Any], int]]] = {
         ast.Name: _name,

@@ -139,27 +139,27 @@ class Flow:
 
     def run(self) -> None:
         """Hand on values until nothing is new, or too much was handed on."""
-        queue, pending, fresh = self._queue, self._pending, self._fresh
-        while (queue or pending) and self._steps < MOST_STEPS:
-            while pending:
-                handler, about, values = pending.popleft()
+        while (self._queue or self._pending) and self._steps < MOST_STEPS:
+            while self._pending:
+                handler, about, values = self._pending.popleft()
                 self._steps += len(values)
                 for value in values:
                     handler(value, about)
-            if not queue:
-                continue
-            node = queue.popleft()
-            new = fresh.pop(node)
-            targets = self.targets[node]
-            if targets:
-                self._steps += len(targets)
-                for target in tuple(targets):
-                    if not new <= self.reached[target]:
-                        self._give(target, new)
-            watchers = self.watchers[node]
-            if watchers:
-                self._steps += len(watchers) * len(new)
-                ordered = sorted(new) if len(new) > 1 else tuple(new)
-                for handler, about in tuple(watchers):
-                    for value in ordered:
-                        handler(value, about)
+            if self._queue:
+                self._hand_on(self._queue.popleft())
+
+    def _hand_on(self, node: int) -> None:
+        new = self._fresh.pop(node)
+        targets = self.targets[node]
+        if targets:
+            self._steps += len(targets)
+            for target in tuple(targets):
+                if not new <= self.reached[target]:
+                    self._give(target, new)
+        watchers = self.watchers[node]
+        if watchers:
+            self._steps += len(watchers) * len(new)
+            ordered = sorted(new) if len(new) > 1 else tuple(new)
+            for handler, about in tuple(watchers):
+                for value in ordered:
+                    handler(value, about)

@@ -1,9 +1,11 @@
 """Edges of a repository of Python: who calls, imports and inherits what."""
 
+import gc
 from collections.abc import Sequence
 from typing import Any
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
+from ragmem.domain.python_facts import unpacked
 from ragmem.domain.python_flow import Kind
 from ragmem.domain.python_modules import module_name
 from ragmem.domain.python_order import Base, resolution_orders
@@ -20,32 +22,36 @@ def link_python(files: Sequence[ParsedFile]) -> list[Edge]:
     without facts (those that could not be parsed) are targets of imports only.
     """
     ordered = sorted((one for one in files if one.facts), key=lambda one: one.path)
-    program, bases = _solved(ordered)
-    links = _Links(program)
-    links.imports()
-    links.inherits(bases)
-    links.calls()
-    return links.edges()
+    collecting = gc.isenabled()
+    # Nothing dies before the end, so the collector would walk the growing graph in vain: half the time.
+    gc.disable()
+    try:
+        program, bases = _solved(ordered)
+        links = _Links(program)
+        links.imports()
+        links.inherits(bases)
+        links.calls()
+        return links.edges()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _solved(files: Sequence[ParsedFile]) -> tuple[Program, dict[int, list[Base]]]:
-    first = Program(files, {})
+    facts = [unpacked(one.facts) for one in files]
+    first = Program(files, facts, {})
     first.wire(calls=False)
     first.run()
     bases = first.bases_found()
-    program = _with_orders(files, bases)
+    program = Program(files, facts, resolution_orders(bases))
+    program.wire(calls=True)
+    program.run()
     found = program.bases_found()
     if found != bases:
-        # A base that only a call gave changes what attributes mean, so everything is asked once more.
-        program = _with_orders(files, found)
-    return program, found
-
-
-def _with_orders(files: Sequence[ParsedFile], bases: dict[int, list[Base]]) -> Program:
-    program = Program(files, resolution_orders(bases))
-    program.wire(calls=True)
+        # Bases that only a call or a parameter gave.
+        program.rearrange(resolution_orders(found))
     program.solve()
-    return program
+    return program, found
 
 
 class _Links:
@@ -62,7 +68,7 @@ class _Links:
     def _bound(self, number: int) -> dict[str, Sequence[Any]]:
         """Return the module-level imports of a file by the names that they bind."""
         bound: dict[str, Sequence[Any]] = {}
-        facts = self.program.files[number].facts
+        facts = self.program.wires[number].facts
         nodes = {node: name for name, node in facts["globals"].items()}
         for row in facts.get("imports", ()):
             if row[5] in nodes:
@@ -127,8 +133,9 @@ class _Links:
     def imports(self) -> None:
         """Add what is imported: modules, and the definitions that the imported names stand for."""
         for number, one in enumerate(self.program.files):
-            rows = one.facts["scopes"]
-            for line, scope, level, module, name, _ in one.facts.get("imports", ()):
+            facts = self.program.wires[number].facts
+            rows = facts["scopes"]
+            for line, scope, level, module, name, _ in facts.get("imports", ()):
                 inner = rows[scope]["name"]
                 source = f"{one.module}.{inner}" if inner else one.module
                 for target, internal in self._import_targets(one.path, level, module, name):
@@ -140,15 +147,12 @@ class _Links:
             if level:
                 return []
             return [(f"{module}.{name}" if name and name != "*" else module, False)]
-        targets = [] if found.endswith("/") else [(self._module(found), True)]
+        targets = [] if found.endswith("/") else [(module_name(found), True)]
         if name and name != "*":
             defined = self._definition(found, name, MOST_HOPS)
             if defined is not None:
                 targets.append(defined)
         return targets
-
-    def _module(self, path: str) -> str:
-        return module_name(path)
 
     def _definition(self, path: str, name: str, hops: int) -> tuple[str, bool] | None:
         """Return what a name of a module stands for, along the imports that hand it on."""
@@ -160,15 +164,15 @@ class _Links:
             if name in self.bound[number] and hops:
                 _, _, level, module, inner, _ = self.bound[number][name]
                 return self._imported(path, level, module, inner, hops - 1)
-            if name in self.program.files[number].facts["globals"]:
+            if name in self.program.wires[number].facts["globals"]:
                 return None
-            for row in self.program.files[number].facts.get("imports", ()):
+            for row in self.program.wires[number].facts.get("imports", ()):
                 if row[4] == "*" and hops:
                     handed = self._imported(path, row[2], row[3], name, hops - 1)
                     if handed is not None and handed[1]:
                         return handed
         below = self.program.modules.below(path, name)
-        return None if below is None or below.endswith("/") else (self._module(below), True)
+        return None if below is None or below.endswith("/") else (module_name(below), True)
 
     def _imported(
         self, path: str, level: int, module: str, name: str | None, hops: int
@@ -179,5 +183,5 @@ class _Links:
         if found is None:
             return None if level else (f"{module}.{name}" if name else module, False)
         if not name:
-            return None if found.endswith("/") else (self._module(found), True)
+            return None if found.endswith("/") else (module_name(found), True)
         return self._definition(found, name, hops)

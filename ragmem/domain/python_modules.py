@@ -12,7 +12,7 @@ _ENDINGS = (".py", ".pyi", ".pyw")
 
 
 def module_name(path: str) -> str:
-    """Return the dotted name of a file: its path after the last `src`, a package being named by its folder."""
+    """Return the dotted name of a file: its path after the last `src`; a package has its folder's name."""
     stem = path
     for ending in _ENDINGS:
         stem = stem.removesuffix(ending) if stem.endswith(ending) else stem
@@ -27,8 +27,8 @@ def module_name(path: str) -> str:
 class Modules:
     """Finds the files that imports mean.
 
-    Like Python would with the folder of a script, the folder above a package, those above that, and their `src`
-    on its path; where these have nothing, any folder of the repository that holds a package of that name.
+    Like Python would with the folder of a script, the folder above a package, those above that, and their
+    `src` on its path; where these have nothing, any folder of the repository with a package of that name.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:

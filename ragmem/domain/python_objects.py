@@ -1,10 +1,11 @@
 """What Python objects have: the attributes of modules, classes and instances, the elements of containers."""
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragmem.domain.python_flow import Flow, Kind
+from ragmem.domain.python_boxes import Boxes
+from ragmem.domain.python_flow import Kind
 from ragmem.domain.python_modules import Modules
 
 MOST_DOTS = 8
@@ -48,17 +49,7 @@ class Class:
     order: list[int | str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Box:
-    """A container: nodes of its elements by key, None for those with a key that is not known."""
-
-    kind: str
-    length: int | None
-    elements: dict[Any, int] = field(default_factory=dict)
-    watchers: list[tuple[Callable[[Any, int, Any], None], Any]] = field(default_factory=list)
-
-
-class Objects(Flow):
+class Objects(Boxes):
     """Values with attributes and elements."""
 
     def __init__(self, modules: Modules) -> None:
@@ -66,13 +57,11 @@ class Objects(Flow):
         self.modules = modules
         self.functions: list[Function] = []
         self.classes: list[Class] = []
-        self.boxes: list[Box] = []
         self.globals: dict[str, dict[str, int]] = {}
         self.outside_stars: dict[str, str] = {}
         self.stored: set[str] = set()
         self._fields: dict[tuple[int, str], int] = {}
         self._attributes: dict[tuple[int, str], int] = {}
-        self._made: dict[int, int] = {}
         self._readers: dict[int, list[Place]] = {}
         self._getters: dict[int, list[int]] = {}
 
@@ -152,6 +141,16 @@ class Objects(Flow):
             self._look_up(value, name, node)
         return node
 
+    def rearrange(self, orders: Mapping[int, Sequence[int | str]]) -> None:
+        """Give classes another order of those above them; what was found by the old one stays."""
+        changed = {one for one, order in orders.items() if self.classes[one].order != order}
+        for one in changed:
+            self.classes[one].order = list(orders[one])
+        for (value, name), node in list(self._attributes.items()):
+            of = self.parts[value][1] if self.kinds[value] is Kind.SUPER else value
+            if self.parts[of][0] in changed:
+                self._look_up(value, name, node)
+
     def _look_up(self, value: int, name: str, node: int) -> None:
         kind, (first, second) = self.kinds[value], self.parts[value]
         if kind is Kind.SUPER:
@@ -220,68 +219,6 @@ class Objects(Flow):
             known.append(getter)
             for place in self._readers.get(node, ()):
                 self.used(place, getter)
-
-    def box(self, kind: str, length: int | None = None) -> int:
-        """Return the value of a new container."""
-        self.boxes.append(Box(kind, length))
-        return self.value(Kind.BOX, len(self.boxes) - 1)
-
-    def made(self, target: int, kind: str) -> int:
-        """Return the container that is made for a node, one however often it is asked for."""
-        box = self._made.get(target)
-        if box is None:
-            box = self._made[target] = self.box(kind)
-        return box
-
-    def element(self, box: int, key: Any) -> int:
-        """Return the node of an element, None being those whose key is not known."""
-        made: Box = self.boxes[self.parts[box][0]]
-        if isinstance(key, int) and key < 0 and made.length is not None and made.length + key >= 0:
-            key += made.length
-        node = made.elements.get(key)
-        if node is None:
-            node = made.elements[key] = self.node()
-            for handler, about in tuple(made.watchers):
-                handler(key, node, about)
-        return node
-
-    def each_element(self, box: int, handler: Callable[[Any, int, Any], None], about: Any) -> None:
-        """Call the handler with the key and node of each element, now and later."""
-        made = self.boxes[self.parts[box][0]]
-        made.watchers.append((handler, about))
-        for key, node in tuple(made.elements.items()):
-            handler(key, node, about)
-
-    def all_elements(self, box: int, target: int) -> None:
-        """Let all elements of a container reach a node."""
-        self.each_element(box, self._any_element, target)
-
-    def _any_element(self, _key: Any, node: int, target: int) -> None:
-        self.link(node, target)
-
-    def at_key(self, box: int, key: Any, target: int) -> None:
-        """Let the element with a key reach a node, and those whose key is not known."""
-        self.link(self.element(box, key), target)
-        self.link(self.element(box, None), target)
-
-    def iterated(self, box: int, target: int) -> None:
-        """Let what comes out of iterating over a container reach a node: of a dict, its keys."""
-        if self.boxes[self.parts[box][0]].kind == "dict":
-            self.each_element(box, self._key, target)
-        else:
-            self.all_elements(box, target)
-
-    def _key(self, key: Any, _node: int, target: int) -> None:
-        if key is not None:
-            self.put(target, self.constant(key))
-
-    def constant(self, key: Any) -> int:
-        """Return the value of a constant."""
-        return self.value(Kind.CONSTANT, key, type(key).__name__)
-
-    def merged(self, key: Any, node: int, box: int) -> None:
-        """Let an element reach the same place of another container."""
-        self.link(node, self.element(box, key))
 
 
 def is_class_name(name: str) -> bool:

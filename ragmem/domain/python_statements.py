@@ -4,8 +4,10 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ragmem.domain.python_expressions import Expressions, Value, last_name
+from ragmem.domain.python_annotations import last_name
+from ragmem.domain.python_expressions import Expressions
 from ragmem.domain.python_facts import CLASS, FUNCTION, MODULE, NOTHING, Facts
+from ragmem.domain.python_targets import Value
 
 _CLASS_FIRST = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
 """Methods whose first parameter is the class although no decorator says so."""
@@ -157,7 +159,7 @@ class Statements(Expressions):
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         for one in node.items:
-            found = self._row("enters", self.value(one.context_expr), at=node)
+            found = self.row("enters", self.value(one.context_expr), at=node)
             if one.optional_vars is not None:
                 self.assign(one.optional_vars, found)
         self.body(node.body)

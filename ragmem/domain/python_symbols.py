@@ -122,17 +122,9 @@ def _last(node: ast.expr) -> str:
 
 def _constants(node: ast.Assign | ast.AnnAssign, prefix: str, found: list[Symbol]) -> None:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    for target in targets:
-        if isinstance(target, ast.Name) and _CONSTANT.fullmatch(target.id):
-            found.append(
-                Symbol(
-                    f"{prefix}.{target.id}",
-                    target.id,
-                    SymbolKind.CONSTANT,
-                    node.lineno,
-                    node.end_lineno or node.lineno,
-                )
-            )
+    names = [one.id for one in targets if isinstance(one, ast.Name) and _CONSTANT.fullmatch(one.id)]
+    last = node.end_lineno or node.lineno
+    found += [Symbol(f"{prefix}.{name}", name, SymbolKind.CONSTANT, node.lineno, last) for name in names]
 
 
 def purpose(tree: ast.Module, text: str, found: Sequence[Symbol]) -> str:

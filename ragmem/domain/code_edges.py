@@ -1,6 +1,6 @@
 """The edges of a whole project as they are kept: each once, from a symbol of its file, tests told apart."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
@@ -14,9 +14,9 @@ _COVERS = frozenset({EdgeKind.CALLS, EdgeKind.IMPORTS})
 def edges_by_file(files: Sequence[ParsedFile], edges: Iterable[Edge]) -> Mapping[str, list[Edge]]:
     """Return path -> edges of each file, in order.
 
-    A source that its file does not define is that file's module. A target counts as internal only where one
-    of the files defines it. From a test to what it calls or imports and what is no test itself leads an edge
-    of its own.
+    A source that its file does not define, as a lambda, is what it lies in. A target counts as internal only
+    where one of the files defines it. From a test to what it calls or imports and what is no test itself
+    leads an edge of its own.
     """
     tests = {symbol.qualified: symbol.is_test for file in files for symbol in file.symbols}
     defined = {file.path: {symbol.qualified for symbol in file.symbols} for file in files}
@@ -25,7 +25,7 @@ def edges_by_file(files: Sequence[ParsedFile], edges: Iterable[Edge]) -> Mapping
     for edge in edges:
         if edge.path not in modules:
             continue
-        source = edge.source if edge.source in defined[edge.path] else modules[edge.path]
+        source = _defined(edge.source, defined[edge.path]) or modules[edge.path]
         internal = edge.internal and edge.target in tests
         if max(len(source), len(edge.target)) > MAX_NAME:
             continue
@@ -36,6 +36,13 @@ def edges_by_file(files: Sequence[ParsedFile], edges: Iterable[Edge]) -> Mapping
         if internal and edge.kind in _COVERS and tests[source] and not tests[edge.target]:
             kept[replace(edge, kind=EdgeKind.TESTS)] = None
     return {path: sorted(kept, key=_order) for path, kept in found.items()}
+
+
+def _defined(name: str, defined: Collection[str]) -> str:
+    """Return a name, or the nearest of those that it lies in, that is defined; else an empty one."""
+    while name and name not in defined:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def _order(edge: Edge) -> tuple[int, str, str, str]:

@@ -1,7 +1,7 @@
 """What a change of a symbol or file reaches: its dependents, the tests among them, and the memories of it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragmem.catalog.catalog import Catalog
@@ -86,34 +86,42 @@ def _at(places: dict[str, Located], dependent: Dependent) -> Reached:
 
 def _edges(catalog: Catalog, project: str, targets: set[str]) -> list[Edge]:
     """Return all references on the ways to the targets; a symbol is asked for once."""
+    modules = {file.module for file in catalog.code.files(project)}
     edges: list[Edge] = []
     seen, waiting = set(targets), sorted(targets)
     while waiting:
-        found = _telling(catalog, project, catalog.code.edges_to(project, waiting))
+        found = catalog.code.edges_to(project, waiting)
+        idle = _idle(catalog, project, (edge for edge in found if edge.target not in targets), modules)
+        found = [edge for edge in found if (edge.source, edge.target) not in idle]
         edges += found
         waiting = sorted({edge.source for edge in found} - seen)
         seen.update(waiting)
     return edges
 
 
-def _telling(catalog: Catalog, project: str, edges: Sequence[Edge]) -> list[Edge]:
-    """Return the edges without imports of a module of which only something is taken.
+def _idle(catalog: Catalog, project: str, edges: Iterable[Edge], modules: set[str]) -> set[tuple[str, str]]:
+    """Return source and target of imports of a module of which only something is taken.
 
-    `from shop import price` depends on the price, and not on all that the shop imports.
+    `from shop import price` depends on the price, and not on all that the shop imports in its turn.
     """
-    importing = {edge.source for edge in edges if edge.kind is EdgeKind.IMPORTS}
-    taken: dict[tuple[str, str, int], list[str]] = {}
-    for edge in catalog.code.edges_from(project, importing):
+    imports = [edge for edge in edges if edge.kind is EdgeKind.IMPORTS and edge.target in modules]
+    lines: dict[tuple[str, str, int], set[str]] = {}
+    for edge in catalog.code.edges_from(project, {edge.source for edge in imports}):
         if edge.kind is EdgeKind.IMPORTS:
-            taken.setdefault((edge.path, edge.source, edge.line), []).append(edge.target)
-    return [
-        edge
-        for edge in edges
-        if edge.kind is not EdgeKind.IMPORTS
-        or not any(
-            target.startswith(f"{edge.target}.") for target in taken[edge.path, edge.source, edge.line]
-        )
-    ]
+            lines.setdefault((edge.path, edge.source, edge.line), set()).add(edge.target)
+    return {
+        (edge.source, edge.target)
+        for edge in imports
+        if _only_takes(edge.target, lines[edge.path, edge.source, edge.line], modules)
+    }
+
+
+def _only_takes(module: str, beside: set[str], modules: set[str]) -> bool:
+    """Tell whether a statement that imports these takes something from a module, rather than the module."""
+    if any(module.startswith(f"{other}.") for other in beside):
+        return False
+    # What a module passes on has the name of where it is defined.
+    return any(other not in modules or other.startswith(f"{module}.") for other in beside)
 
 
 def _test_files(catalog: Catalog, project: str, reached: Sequence[Reached]) -> set[str]:

@@ -55,7 +55,7 @@ def main():
 
 
 def run():
-    return main()
+    return sorted([], key=lambda one: main())
 ''',
     "tests/test_config.py": '''"""Tests."""
 
@@ -161,7 +161,8 @@ def test_what_calls_a_function_is_reached_by_depth_and_score(memory):
         "app.server.main": (1, 1.0),
     }
     assert by_name["app.server.Server.start"] == (2, 0.5)
-    assert by_name["app.server.run"][0] == 2
+    # A lambda belongs to the function that it is written in.
+    assert by_name["app.server.run"] == (2, 0.5 + 0.125)
     assert sum(found.depths.values()) == len(found.reached)
 
 
@@ -333,11 +334,29 @@ def test_a_name_that_nothing_or_several_have_is_refused_with_what_is_near(comman
     assert hint in done.stderr
 
 
-def test_without_code_the_next_step_is_named(ragmem, tmp_path):
-    note = tmp_path / "note.md"
-    note.write_text("We decided to keep the parser because of the deploy.\n")
-    assert ragmem("ingest", str(note)).returncode == 0
-    done = ragmem("inspect", "impact", "parse_config")
+def test_who_takes_one_name_of_a_module_does_not_depend_on_all_that_it_imports(memory, repository):
+    for name, text in (
+        ("api", "from app.config import load\n\n\ndef parse():\n    pass\n"),
+        ("user", "from app.api import parse\n"),
+        ("passing", "from app.api import load\n"),
+        ("whole", "import app.api\n"),
+    ):
+        (repository / "app" / f"{name}.py").write_text(text)
+    memory.ingest_code(repository)
+    found = reached(memory.impact("load", depth=9).reached)
+    assert {name: found[name][0] for name in ("app.api", "app.passing", "app.whole")} == {
+        "app.api": 1,
+        "app.passing": 1,
+        "app.whole": 2,
+    }
+    assert "app.user" not in found
+    assert "app.user" in reached(memory.impact("app/api.py").reached)
+
+
+def test_without_code_the_next_step_is_named(open_memory, inside):
+    with open_memory() as memory:
+        memory.prepare()
+    done = inside("inspect", "impact", "parse_config", RAGMEM_HOME=str(memory.home.parent / "ragmem"))
     assert done.returncode == 2
     assert "there is no code graph yet" in done.stderr
     assert "ragmem ingest --code ." in done.stderr

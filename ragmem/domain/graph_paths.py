@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -64,6 +65,7 @@ def _ends(one: int, other: int) -> tuple[int, int]:
     return (one, other) if one < other else (other, one)
 
 
+@lru_cache(maxsize=1024)
 def _step(weight: float) -> float:
     return min(MOST_STEP, max(LEAST_STEP, 1.0 / math.sqrt(weight))) if weight > 0 else MOST_STEP
 
@@ -78,6 +80,7 @@ def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) ->
     best = {start: 0.0}
     before: dict[int, int] = {}
     settled: set[int] = set()
+    used = {node for step in surcharge.steps for node in step}
     waiting = [(0.0, start)]
     while waiting:
         cost, node = heappop(waiting)
@@ -88,10 +91,13 @@ def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) ->
         settled.add(node)
         if node != start:
             cost += network.passing(node) + surcharge.nodes.get(node, 0.0)
+        is_used = node in used
         for other, weight in network.links[node]:
             if other in settled:
                 continue
-            further = cost + _step(weight) + surcharge.steps.get(_ends(node, other), 0.0)
+            further = cost + _step(weight)
+            if is_used:
+                further += surcharge.steps.get(_ends(node, other), 0.0)
             if further < best.get(other, math.inf):
                 best[other] = further
                 before[other] = node

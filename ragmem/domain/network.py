@@ -21,22 +21,30 @@ class Network:
 
         Of two edges between the same entities the weights are added; the order of the edges does not matter.
         """
-        weights: dict[tuple[str, str], list[float]] = {}
+        weights: dict[tuple[str, str], float] = {}
+        repeated: dict[tuple[str, str], list[float]] = {}
         every = set(names)
         for source, target, weight in edges:
-            every.update((source, target))
-            if source != target:
-                pair = (source, target) if source < target else (target, source)
-                weights.setdefault(pair, []).append(weight)
+            every.add(source)
+            every.add(target)
+            if source == target:
+                continue
+            pair = (source, target) if source < target else (target, source)
+            if pair in weights:
+                repeated.setdefault(pair, [weights[pair]]).append(weight)
+            else:
+                weights[pair] = weight
+        # fsum, since the sum of a few floats depends on their order.
+        weights |= {pair: math.fsum(parts) for pair, parts in repeated.items()}
         ordered = tuple(sorted(every))
         number = {name: n for n, name in enumerate(ordered)}
         links: list[list[tuple[int, float]]] = [[] for _ in ordered]
-        for (source, target), parts in sorted(weights.items()):
-            # fsum, since the sum of a few floats depends on their order.
-            weight = math.fsum(parts)
-            links[number[source]].append((number[target], weight))
-            links[number[target]].append((number[source], weight))
-        return cls(ordered, tuple(tuple(sorted(near)) for near in links))
+        # In this order the neighbours of each node come in theirs.
+        for source, target in sorted(weights):
+            one, other, weight = number[source], number[target], weights[source, target]
+            links[one].append((other, weight))
+            links[other].append((one, weight))
+        return cls(ordered, tuple(map(tuple, links)))
 
     def passing(self, node: int) -> float:
         """Return what it costs to pass through an entity: 1 with two neighbours, 10 with a thousand.

@@ -15,6 +15,7 @@ from ragmem.domain.word_shapes import POSSESSIVE, Shape, shape_of
 FENCE_FACTOR = 0.7
 """A line of code repeats its names more than prose does."""
 
+_MARKS = frozenset("_/.$:-")
 _TOKEN = re.compile(
     r"([a-z][a-z'\u2019-]*(?:\s[a-z][a-z'\u2019-]*)*(?=\s|[.,;:!?)]+(?:\s|$)|$))"  # a run of plain words
     r"|`([^`\n]{1,160})`"
@@ -54,7 +55,7 @@ class Mention:
 
 def canonical_key(name: str) -> str:
     """Return what two spellings of one entity share: identifiers keep their case, plain names do not."""
-    return name if any(mark in name for mark in "_/.$:-") else name.casefold()
+    return name.casefold() if _MARKS.isdisjoint(name) else name
 
 
 def find_mentions(text: str, form: Form) -> list[Mention]:

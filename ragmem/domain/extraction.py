@@ -30,7 +30,7 @@ MAX_DESCRIPTION_CHARS = 300
 MAX_MENTIONS = 24
 """Mentions of one statement that are related to each other; a list of a hundred names relates nothing."""
 
-_PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w./`'\"-])")
+_PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w/`'\"-]|\.\w)")
 
 HEADING_BONUS = 1.0
 EARLY_BONUS = 0.5

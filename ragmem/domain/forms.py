@@ -111,8 +111,8 @@ LITERALS = frozenset(
 )
 KEYWORDS = frozenset(
     "await import from def class return select const let type new async function if for while not use in "
-    "with "
-    "raise throw try except export public private static var fn func struct enum interface where".split()
+    "with raise throw try except export public private static var fn func struct enum interface where "
+    "assert".split()
 )
 _COMMAND_WORDS = """
 git npm npx yarn pnpm pip pipx uv uvx python python3 node cargo go make docker kubectl helm brew apt curl
@@ -154,11 +154,14 @@ def classify_code(code: str) -> tuple[str, str, float] | None:
     return name, kind, CODE_WEIGHT
 
 
+_NAMELESS = LITERALS | PLAIN_PROGRAMS | KEYWORDS
+
+
 def _by_word(text: str) -> tuple[str, str]:
     """Return name and type of a word of code whose form alone proves nothing; the type is "" for no name."""
     if assigned := _ASSIGNMENT.match(text):
         return assigned.group(1), "config"
-    if text.lower() in COMMON_WORDS or text in LITERALS or text in PLAIN_PROGRAMS or _NUMERIC.match(text):
+    if text.lower() in COMMON_WORDS or text in _NAMELESS or _NUMERIC.match(text):
         return text, ""
     if _PATH.match(text):
         return text, "symbol" if _CAMEL.search(text) else "file"
@@ -222,6 +225,8 @@ def classify_token(token: str) -> tuple[str, str, float] | None:
 
 def _by_form(token: str) -> tuple[str, str] | None:
     """Return name and type of what a word names that is surely no plain word, or None."""
+    if token.isalpha() and token[1:].islower():
+        return None
     if call := _CALL.match(token):
         return call.group(1), "symbol"
     if _is_file(token):

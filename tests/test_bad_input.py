@@ -161,6 +161,12 @@ def _link_in_a_circle(home: Home) -> None:
     (home.root / "notes" / "bad.md").symlink_to("bad.md")
 
 
+def _code(home: Home) -> None:
+    for name in ("kiln", "oven"):
+        home.write(f"app/{name}.py", "def fire():\n    pass\n\n\ndef open_door():\n    fire()\n")
+    assert home.run("ingest", "--code", "app").code == 0
+
+
 @dataclass(frozen=True)
 class Case:
     """What is wrong, the command, its exit code, the line without `ragmem: `, and how the home gets there."""
@@ -364,6 +370,25 @@ CASES = (
     ),
     Case("an unknown command", "sed", 2, "no such command 'sed'. Did you mean 'seed'?"),
     Case("an unknown id", "inspect memory zzzzzzzz", 2, 'no memory has the id "zzzzzzzz"'),
+    Case("no code was read", "inspect impact fire", 2, "there is no code graph yet"),
+    Case("an unknown symbol", "inspect impact fyre", 2, 'there is no symbol or file "fyre"', _code),
+    Case("a name that several have", "inspect impact fire", 2, '"fire" may be one of 2 symbols', _code),
+    Case(
+        "a file that is no code", "inspect code notes.md", 2, 'there is no symbol or file "notes.md"', _code
+    ),
+    Case(
+        "an impact in two forms",
+        "inspect impact fire --json --mermaid",
+        2,
+        "--json, --svg and --mermaid exclude each other",
+    ),
+    Case(
+        "a picture where there is no folder",
+        "inspect impact kiln.fire --svg nope/x.svg",
+        2,
+        'there is no folder "nope"',
+        _code,
+    ),
     Case("an id that is too short", "inspect memory ab", 2, '"ab" is not a memory id'),
     Case(
         "an export over a file",

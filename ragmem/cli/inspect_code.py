@@ -33,7 +33,7 @@ SAID = 90
 
 def code(
     symbol: Annotated[
-        str, typer.Argument(metavar="[PATH|SYMBOL]", help="A folder, a file or a symbol; all of it without.")
+        str, typer.Argument(metavar="[SYMBOL]", help="A folder, a file or a symbol; all of it without.")
     ] = "",
     project: CodeProjectOption = "",
     limit: LimitOption = None,

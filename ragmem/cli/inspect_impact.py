@@ -30,7 +30,7 @@ FIELDS = 1000
 
 SymbolArgument = Annotated[
     str,
-    typer.Argument(metavar="SYMBOL|FILE", help="A name, dotted or not, or a path; the end of it will do."),
+    typer.Argument(metavar="SYMBOL", help="A symbol's name or a file's path; the end of it will do."),
 ]
 CodeProjectOption = Annotated[
     str, typer.Option("--project", "-p", help="The code of this project: name, id or path.")

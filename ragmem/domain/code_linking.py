@@ -71,9 +71,16 @@ class _Linking:
 
     def __init__(self, family: str, files: Sequence[ParsedFile]) -> None:
         self.files = files
+        self.by_path = {file.path: file for file in files}
         self.family = family
         self.names = Names(files, _HABITS[family])
         self.resolve = _RESOLVERS[family](files, self.names)
+        self.files_in: dict[str, list[str]] = {}
+        """Namespace -> paths of its files, without tests."""
+        for file in files:
+            namespace = self.names.files[file.path].namespace
+            if namespace and file.symbols and not file.symbols[0].is_test:
+                self.files_in.setdefault(namespace, []).append(file.path)
 
     def edges(self) -> Iterator[Edge]:
         for file in self.files:
@@ -110,8 +117,8 @@ class _Linking:
         wholes: dict[tuple[Found, int], bool] = {}
         for module, member, _, line, _, within in file.facts.get("imports", ()):
             found = self.resolve(file, module, within) if module else None
-            if found is None:
-                continue
+            if found is None or (module.startswith("::") and not found.internal):
+                continue  # C++ takes a name over, of which no file is known
             named = bool(member) and member != "*"
             target = self.names.taken(Taken(found, member, file.path)) if named else None
             if target and found.internal and target.name in self.names.kinds:
@@ -138,20 +145,13 @@ class _Linking:
             if edge.internal and self._namespace_of(edge.target) == found.name
         }
         if not paths and self.family == "go":
-            paths = set(self._files_in(found.name)[:1])
+            paths = set(self.files_in.get(found.name, ())[:1])
         return [Found(self.names.module_of[path]) for path in sorted(paths - {file.path})]
 
     def _namespace_of(self, symbol: str) -> str:
         while symbol in self.names.owner_of:
             symbol = self.names.owner_of[symbol]
         return symbol
-
-    def _files_in(self, namespace: str) -> list[str]:
-        return [
-            file.path
-            for file in self.files
-            if self.names.files[file.path].namespace == namespace and not file.symbols[0].is_test
-        ]
 
     def _inherits(self, file: ParsedFile) -> Iterator[Edge]:
         for owner, base, line in file.facts.get("bases", ()):
@@ -229,8 +229,7 @@ class _Linking:
         names = self.names
         first, *rest = receiver.split(".")
         if self.family == "rust" and first in {"crate", "super", "self"}:
-            file = next(file for file in self.files if file.path == path)
-            return self.resolve(file, receiver.replace(".", "::"), "")
+            return self.resolve(self.by_path[path], receiver.replace(".", "::"), "")
         found = names.path(path, symbol, receiver)
         if found or not rest:
             return found
@@ -247,8 +246,7 @@ class _Linking:
         """Return the paths of a file, of its package, and of what it imports."""
         paths = {file.path}
         namespace = self.names.files[file.path].namespace
-        if namespace:
-            paths.update(path for path, names in self.names.files.items() if names.namespace == namespace)
+        paths.update(self.files_in.get(namespace, ()))
         for module, member, _, _, _, within in file.facts.get("imports", ()):
             found = self.resolve(file, module, within) if module else None
             if found is None or not found.internal:
@@ -257,7 +255,7 @@ class _Linking:
             if target.name in self.names.path_of:
                 paths.add(self.names.path_of[target.name])
             else:
-                paths.update(self._files_in(target.name))
+                paths.update(self.files_in.get(target.name, ()))
         return frozenset(paths)
 
     def _only_method(self, name: str, near: frozenset[str]) -> Found | None:

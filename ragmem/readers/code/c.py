@@ -104,6 +104,25 @@ _CPP_ONLY = re.compile(
 _GUARDED = re.compile(r"#\s*ifdef\s+__cplusplus\b.*?#\s*endif", re.DOTALL)
 
 
+_KEYWORD_MACRO = re.compile(
+    r"\b((?:class|struct|union|enum)\s+)([A-Z][A-Z0-9_]{2,}(?:\s*\([^()\n]*\))?)(?=\s+[A-Za-z_])"
+)
+_LEADING_MACRO = re.compile(
+    r"^([ \t]*)((?:[A-Z][A-Z0-9_]*_)?(?:EXPORTS?|API|PUBLIC|LOCAL|HIDDEN|VISIBLE|NO_?INLINE|FORCE_?INLINE|"
+    r"INLINE|NO_?DISCARD|NORETURN|DEPRECATED|UNUSED|HOST_DEVICE|DEVICE)(?:\s*\([^()\n]*\))?)(?=\s+[A-Za-z_])",
+    re.MULTILINE,
+)
+
+
+def _without_macros(text: str) -> str:
+    """Blank the macros that say how a definition is exported; no grammar can tell them from its name."""
+
+    def blank(found: re.Match[str]) -> str:
+        return found[1] + " " * len(found[2])
+
+    return _LEADING_MACRO.sub(blank, _KEYWORD_MACRO.sub(blank, text))
+
+
 def is_cpp(text: str) -> bool:
     """Tell whether a header that might be C holds what only C++ knows."""
     return bool(_CPP_ONLY.search(_GUARDED.sub("", text)))
@@ -141,6 +160,7 @@ def _syntax(package: str, query: str) -> Syntax:
         is_test=_is_test,
         is_local=_is_local,
         imports=_imports,
+        prepared=_without_macros,
     )
 
 

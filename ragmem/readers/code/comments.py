@@ -7,6 +7,9 @@ from dataclasses import dataclass
 LONGEST = 300
 """Characters of a sentence that is kept."""
 
+_FEWEST_SPACES = 2
+"""A leading comment of one or two words is the heading of a section, unless it is a sentence."""
+
 _OPENING = re.compile(r"^\s*(?:/\*[*!]?|//[/!]?|#+!?|\*(?!/)|--+)[ \t]?")
 _CLOSING = re.compile(r"\s*\*+/\s*$")
 _MARKUP = re.compile(r"</?(?:summary|para|remarks|p|code|c|b|i|em|tt)\s*/?>|<see\s+cref=\"([^\"]+)\"\s*/>")
@@ -96,6 +99,7 @@ def purpose(comments: list[Comment], first_code: int, described: int) -> str:
             return ""
         if is_legal(comment.text) or comment.last + 1 == described:
             continue
-        if said := first_sentence(comment.text):
+        said = first_sentence(comment.text)
+        if said.count(" ") >= _FEWEST_SPACES or (" " in said and said.endswith(".")):
             return said
     return ""

@@ -17,6 +17,7 @@ _WRAPPED = re.compile(
     r"(?:std::|sync::|rc::)?(?:Promise|Option|Result|Box|Rc|Arc|RefCell|Mutex|RwLock|Optional|Task|ValueTask|"
     r"unique_ptr|shared_ptr|weak_ptr)\s*<(.*)"
 )
+_ARGUMENTS = re.compile(r"\s*<[^<>]*>")
 _MOST_WRAPPED = 5
 _INFERRED = frozenset({"var", "auto", "dynamic", "let"})
 
@@ -24,6 +25,18 @@ _INFERRED = frozenset({"var", "auto", "dynamic", "let"})
 def dotted(text: str) -> str:
     """Return names with dots between them, whatever the language puts there."""
     return _SEPARATORS.sub(".", text.strip()).strip(".")
+
+
+def without_arguments(name: str) -> str:
+    """Return a name without its template arguments; an operator's stays as it is."""
+    if "<" not in name or "operator" in name:
+        return name
+    for _ in range(_MOST_WRAPPED):
+        bare = _ARGUMENTS.sub("", name)
+        if bare == name:
+            break
+        name = bare
+    return name.partition("<")[0].strip()
 
 
 def bare_type(text: str) -> str:

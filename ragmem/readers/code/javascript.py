@@ -26,7 +26,8 @@ _COMMON = """
     property: (property_identifier) @name)
   right: [(arrow_function) (function_expression)]
   (#eq? @_prototype "prototype")) @method
-(method_definition name: [(property_identifier) (private_property_identifier)] @name) @method
+(class_body (method_definition name: [(property_identifier) (private_property_identifier)] @name) @method)
+(object (method_definition) @scope)
 (export_statement declaration: (lexical_declaration (variable_declarator
   name: (identifier) @name
   value: [(string) (number) (template_string) (true) (false) (object) (array) (new_expression)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
 from ragmem.readers.code.comments import Comment, doc_before, joined, purpose
-from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type_stated
+from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type_stated, without_arguments
 from ragmem.readers.code.syntax import Naming, Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
@@ -35,8 +35,8 @@ _LONGEST_TEXT = 300
 """Characters of a type or a value that are read: what matters stands first."""
 _LONGEST_RECEIVER = 160
 _LONGEST_TOKENS = 4_000
-_MOST_MATCHES = 65_536
-"""Matches that the query keeps open at once; beyond, it forgets some instead of growing."""
+_MOST_MATCHES = 128
+"""Matches that the query keeps open at once; it would take time in the square of them."""
 _DEEPEST = 60
 """Definitions and functions inside each other; what lies deeper is no work of a person."""
 
@@ -89,16 +89,25 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
     grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
-    source = text.encode("utf-8", "replace")
+    source = syntax.prepared(text).encode("utf-8", "replace")
     tree = Parser(grammar).parse(source)
     cursor = QueryCursor(query, match_limit=_MOST_MATCHES)
-    matches = [captures for _, captures in cursor.matches(tree.root_node)]
+    matches = [found for _, found in cursor.matches(tree.root_node)]
     reader = _Reader(path, text, source, language, syntax)
-    problem = "parts of it do not follow the grammar" if tree.root_node.has_error else ""
+    problem = _errors(grammar, tree.root_node) if tree.root_node.has_error else ""
     first_code = next(
         (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
     )
     return reader.read(matches, problem=problem, first_code=first_code)
+
+
+def _errors(grammar: "Language", root: "Node") -> str:
+    from tree_sitter import Query, QueryCursor  # noqa: PLC0415 - a question must not pay for it
+
+    found = QueryCursor(Query(grammar, "(ERROR) @error (MISSING) @error"), match_limit=_MOST_MATCHES)
+    lines = sorted({node.start_point.row + 1 for node in found.captures(root).get("error", ())})
+    more = f" and in {len(lines) - 1} more places" if len(lines) > 1 else ""
+    return f"line {lines[0] if lines else 1}{more} does not follow the grammar"
 
 
 class _Reader:
@@ -215,8 +224,10 @@ class _Reader:
         if kind is SymbolKind.CONSTANT and any(scope.kind in functions for scope in stack):
             return
         owner = bare_type(self._text(captures["owner"][0])) if captures.get("owner") else ""
+        if main != "test":
+            name = without_arguments(name)
         if "::" in name and main != "test":
-            owner, _, name = re.sub(r"<[^<>]*>", "", name).rpartition("::")
+            owner, _, name = name.rpartition("::")
         storage = self._text(captures["storage"][0]) if captures.get("storage") else ""
         if owner:
             prefix = self._within(prefix, owner.replace(".", self.syntax.separator))
@@ -229,7 +240,6 @@ class _Reader:
         instance = kind is SymbolKind.METHOD and not captures.get("static")
         joint = self.syntax.member_separator if instance and around.kind in _OWNING else self.syntax.separator
         joint = "." if captures.get("static") else joint
-        name = name.partition("<")[0] if kind in _OWNING else name
         qualified = f"{prefix}{joint}{name}" if prefix else name
         first = self._first_line(node, captures)
         head = "\n".join(self.lines[self._top(first) : captures["name"][0].start_point.row + 1])
@@ -266,6 +276,8 @@ class _Reader:
     def _refer(self, main: str, node: "Node", captures: "Captures", stack: list[_Scope]) -> None:
         line = node.start_point.row + 1
         if main == "import":
+            if stack[-1].kind in _OWNING:
+                return  # C++ takes over a base's names so
             within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
             self.facts.imports.extend(
                 [item.module, item.member, item.local, line, item.exported, within]

@@ -4,12 +4,12 @@ import importlib
 import posixpath
 
 from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
+from ragmem.domain.python_modules import module_name
 from ragmem.errors import SourceError
 from ragmem.readers.code.c import is_cpp
 from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of
 from ragmem.readers.code.manifests import read_manifest
 from ragmem.readers.code.outline import outline
-from ragmem.readers.code.python import read_python
 from ragmem.readers.code.refusals import refusal
 from ragmem.readers.code.syntax import Syntax
 
@@ -42,6 +42,8 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
     if problem := refusal(path, text):
         return unread(path, text, name, problem)
     if name == "python":
+        from ragmem.readers.code.python import read_python  # noqa: PLC0415 - loaded for its files only
+
         return read_python(path, text)
     if name == "c" and path.endswith(".h") and is_cpp(text):
         name = "cpp"
@@ -50,10 +52,7 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
 
 def unread(path: str, text: str, language: str, problem: str) -> ParsedFile:
     """Return a file of which only the name is known, and why."""
-    if language == "python":
-        module = read_python(path, "").module
-    else:
-        module = _syntax(language, path).naming(path).module
+    module = module_name(path) if language == "python" else _syntax(language, path).naming(path).module
     own = Symbol(module, posixpath.basename(path), SymbolKind.MODULE, 1, text.count("\n") + 1)
     return ParsedFile(path, language, module, "", (own,), problem=problem)
 

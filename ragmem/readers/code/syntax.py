@@ -61,6 +61,10 @@ def _nowhere_local(_name: str, _storage: str) -> bool:
     return False
 
 
+def _as_written(text: str) -> str:
+    return text
+
+
 def named_by_path(path: str) -> Naming:
     """Return the names of a file that is none in the language: only what it defines has one."""
     return Naming(path, "")
@@ -89,6 +93,8 @@ class Syntax:
     member_separator: str = "."
     is_test: Callable[[str, SymbolKind, str], bool] = _no_test
     is_local: Callable[[str, str], bool] = _nowhere_local
+    prepared: Callable[[str], str] = _as_written
+    """Makes a text readable for the grammar; every character stays where it was."""
     imports: Callable[["Captures"], Iterable[Import]] = _no_imports
     selves: frozenset[str] = field(default_factory=lambda: frozenset({"this"}))
     supers: frozenset[str] = field(default_factory=lambda: frozenset({"super"}))

@@ -1,5 +1,6 @@
 """What the graph tells: an entity, ways between two, communities, timelines; project by project."""
 
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -221,6 +222,15 @@ def test_a_store_that_does_not_show_its_graph_whole_says_what_it_cannot_do(memor
 
     [view] = views.entity("Redis")
     assert (view.memories, view.told, view.neighbours[0].entity.name) == (None, (), "tides")
-    for refused in (lambda: views.path("Redis", "tides"), views.communities, lambda: views.timeline("Redis")):
+    file = io.BytesIO()
+    views.export("graphml", file, around="Redis")
+    assert file.getvalue().count(b"<node ") == 2
+    for refused in (
+        lambda: views.path("Redis", "tides"),
+        views.communities,
+        lambda: views.timeline("Redis"),
+        lambda: views.export("json", io.BytesIO()),
+        lambda: views.export("json", io.BytesIO(), limit=1),
+    ):
         with pytest.raises(BackendError, match="does not show a graph whole"):
             refused()

@@ -6,6 +6,9 @@ from typing import Any
 
 from ragmem.domain.python_flow import Flow, Kind
 
+MOST_POSITIONS = 32
+"""Elements of a list or tuple past it are not told apart."""
+
 
 @dataclass(slots=True)
 class Box:
@@ -43,11 +46,14 @@ class Boxes(Flow):
         made: Box = self.boxes[self.parts[box][0]]
         if isinstance(key, int) and key < 0 and made.length is not None and made.length + key >= 0:
             key += made.length
+        if isinstance(key, int) and made.kind != "dict" and not 0 <= key < MOST_POSITIONS:
+            # A function that calls itself with one more argument before its own would never end.
+            key = None
         node = made.elements.get(key)
         if node is None:
             node = made.elements[key] = self.node()
             for handler, about in tuple(made.watchers):
-                handler(key, node, about)
+                self.later(handler, key, node, about)
         return node
 
     def each_element(self, box: int, handler: Callable[[Any, int, Any], None], about: Any) -> None:
@@ -55,7 +61,7 @@ class Boxes(Flow):
         made = self.boxes[self.parts[box][0]]
         made.watchers.append((handler, about))
         for key, node in tuple(made.elements.items()):
-            handler(key, node, about)
+            self.later(handler, key, node, about)
 
     def all_elements(self, box: int, target: int) -> None:
         """Let all elements of a container reach a node."""

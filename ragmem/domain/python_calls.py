@@ -12,6 +12,9 @@ from ragmem.domain.python_objects import Function, Objects, Place, is_class_name
 _WITHOUT_CONSTRUCTOR = ("builtins.", "typing.", "typing_extensions.", "abc.", "collections.abc.")
 """Bases whose constructor is no news."""
 
+MOST_KEYS = 16
+"""A variable of more values does not tell which element of a container is meant."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -246,17 +249,17 @@ class Calls(Objects):
             elif key is None:
                 self.all_elements(value, target)
             else:
-                self.watch(key, self.keyed_element, (value, target))
+                self.watch(key, self.keyed_element, (key, value, target))
         elif kind is Kind.INSTANCE:
             argument = key if isinstance(key, int) else None
             self.call_method(value, "__getitem__", Call(place, target, (argument,)))
         elif kind is Kind.CLASS:
             self.put(target, value)
 
-    def keyed_element(self, key: int, about: tuple[int, int]) -> None:
+    def keyed_element(self, key: int, about: tuple[int, int, int]) -> None:
         """Let the element at a key reach a node, all of them where the key is no constant."""
-        box, target = about
-        if self.kinds[key] is Kind.CONSTANT:
+        of, box, target = about
+        if self._tells(key, of):
             self.at_key(box, self.parts[key][0], target)
         else:
             self.all_elements(box, target)
@@ -267,15 +270,18 @@ class Calls(Objects):
         if self.kinds[value] is not Kind.BOX:
             return
         if isinstance(key, int):
-            self.watch(key, self.put_keyed, (value, node))
+            self.watch(key, self.put_keyed, (key, value, node))
         else:
             self.link(node, self.element(value, key[0] if isinstance(key, list) else None))
 
-    def put_keyed(self, key: int, about: tuple[int, int]) -> None:
+    def put_keyed(self, key: int, about: tuple[int, int, int]) -> None:
         """Let a node reach the element at a key."""
-        box, node = about
-        known = self.kinds[key] is Kind.CONSTANT
-        self.link(node, self.element(box, self.parts[key][0] if known else None))
+        of, box, node = about
+        self.link(node, self.element(box, self.parts[key][0] if self._tells(key, of) else None))
+
+    def _tells(self, key: int, of: int) -> bool:
+        """Return whether a key tells elements apart: a constant, its node not being reached by very many."""
+        return self.kinds[key] is Kind.CONSTANT and len(self.reached[of]) <= MOST_KEYS
 
     def promise(self, value: int, target: int) -> None:
         """Let the instances of what an annotation names reach a node."""

@@ -2,6 +2,7 @@
 
 from ragmem.domain.python_calls import Call, Calls
 from ragmem.domain.python_flow import Kind
+from ragmem.domain.python_modules import Modules
 
 _ADDING = frozenset(["append", "add", "appendleft", "insert"])
 _EXTENDING = frozenset(["extend", "update", "extendleft", "union"])
@@ -9,9 +10,16 @@ _GETTING = frozenset(["get", "pop", "setdefault"])
 _TAKING = frozenset(["popleft", "popitem", "send", "__next__", "__anext__"])
 _SAME = frozenset(["copy", "keys", "__iter__", "__enter__"])
 
+MOST_PAIRS = 4
+"""Of more pairs that make a dict, keys and values are not told apart."""
+
 
 class Containers(Calls):
     """Methods of containers, and containers made of others."""
+
+    def __init__(self, modules: Modules) -> None:
+        super().__init__(modules)
+        self._pairs_of: dict[int, tuple[int, int]] = {}
 
     def call_box(self, box: int, method: str, call: Call) -> None:
         """Call a method of a list, tuple, set, dict or generator."""
@@ -61,11 +69,11 @@ class Containers(Calls):
         if self.held(box).kind != "dict" or key is None:
             self.all_elements(box, target)
         else:
-            self.watch(key, self.keyed_element, (box, target))
+            self.watch(key, self.keyed_element, (key, box, target))
         if len(arguments) > 1 and arguments[1] is not None:
             self.link(arguments[1], target)
             if method == "setdefault" and key is not None:
-                self.watch(key, self.put_keyed, (box, arguments[1]))
+                self.watch(key, self.put_keyed, (key, box, arguments[1]))
 
     def _items(self, box: int, target: int) -> None:
         made = self.made(target, "list")
@@ -87,12 +95,23 @@ class Containers(Calls):
     def _pairs(self, box: int) -> int:
         """Return a node whose pairs become entries of a dict."""
         pairs = self.node()
-        self.watch(pairs, self._pair, box)
+        self.watch(pairs, self._pair, (pairs, box))
         return pairs
 
-    def _pair(self, value: int, box: int) -> None:
+    def _pair(self, value: int, about: tuple[int, int]) -> None:
+        of, box = about
         if self.kinds[value] is Kind.BOX:
-            key, element = self.node(), self.node()
-            self.at_key(value, 0, key)
-            self.at_key(value, 1, element)
-            self.watch(key, self.put_keyed, (box, element))
+            key, element = self.pair_nodes(value)
+            if len(self.reached[of]) <= MOST_PAIRS:
+                self.watch(key, self.put_keyed, (key, box, element))
+            else:
+                self.link(element, self.element(box, None))
+
+    def pair_nodes(self, value: int) -> tuple[int, int]:
+        """Return the nodes of the first and the second element of a container."""
+        known = self._pairs_of.get(value)
+        if known is None:
+            known = self._pairs_of[value] = (self.node(), self.node())
+            self.at_key(value, 0, known[0])
+            self.at_key(value, 1, known[1])
+        return known

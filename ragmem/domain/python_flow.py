@@ -5,15 +5,15 @@ ICSE 2021), as a worklist that hands on only what is new. Values and nodes are n
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-MOST_VALUES = 96
+MOST_VALUES = 64
 """A node takes no more: past it, it is a crossroads of the program that tells nothing about a call."""
 
-MOST_STEPS = 40_000_000
-"""Values handed on before the analysis ends as it stands; 200,000 lines take a few millions."""
+MOST_STEPS = 10_000_000
+"""Values handed on before the analysis ends as it stands: half a minute; 200,000 lines take some millions."""
 
 
 class Kind(IntEnum):
@@ -53,6 +53,7 @@ class Flow:
         self._fresh: dict[int, set[int]] = {}
         self._queue: deque[int] = deque()
         self._pending: deque[tuple[Handler, Any, tuple[int, ...]]] = deque()
+        self._tasks: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._steps = 0
 
     def value(self, kind: Kind, first: Any = None, second: Any = None) -> int:
@@ -133,13 +134,17 @@ class Flow:
             if known:
                 self._pending.append((handler, about, tuple(sorted(known))))
 
-    def later(self, handler: Handler, about: Any, values: Iterable[int]) -> None:
-        """Call the handler with values in the course of the run."""
-        self._pending.append((handler, about, tuple(values)))
+    def later(self, task: Callable[..., None], *about: Any) -> None:
+        """Do something in the course of the run: at once, one thing would nest in another without end."""
+        self._tasks.append((task, about))
 
     def run(self) -> None:
         """Hand on values until nothing is new, or too much was handed on."""
-        while (self._queue or self._pending) and self._steps < MOST_STEPS:
+        while (self._queue or self._pending or self._tasks) and self._steps < MOST_STEPS:
+            while self._tasks:
+                task, given = self._tasks.popleft()
+                self._steps += 1
+                task(*given)
             while self._pending:
                 handler, about, values = self._pending.popleft()
                 self._steps += len(values)

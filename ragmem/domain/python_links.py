@@ -161,18 +161,23 @@ class _Links:
             qualified = f"{self.modules[number]}.{name}"
             if qualified in self.symbols and name not in self.bound[number]:
                 return qualified, True
-            if name in self.bound[number] and hops:
-                _, _, level, module, inner, _ = self.bound[number][name]
-                return self._imported(path, level, module, inner, hops - 1)
-            if name in self.program.wires[number].facts["globals"]:
+            handed = self.bound[number].get(name)
+            # `from . import part` in a package binds what lies below the package itself.
+            own = handed is not None and handed[4] == name and self._source(path, handed) == path
+            if handed is not None and not own and hops:
+                return self._imported(path, handed[2], handed[3], handed[4], hops - 1)
+            if not own and name in self.program.wires[number].facts["globals"]:
                 return None
             for row in self.program.wires[number].facts.get("imports", ()):
                 if row[4] == "*" and hops:
-                    handed = self._imported(path, row[2], row[3], name, hops - 1)
-                    if handed is not None and handed[1]:
-                        return handed
+                    found = self._imported(path, row[2], row[3], name, hops - 1)
+                    if found is not None and found[1]:
+                        return found
         below = self.program.modules.below(path, name)
         return None if below is None or below.endswith("/") else (module_name(below), True)
+
+    def _source(self, path: str, row: Sequence[Any]) -> str | None:
+        return self.program.target_of(path, row[2], row[3])
 
     def _imported(
         self, path: str, level: int, module: str, name: str | None, hops: int

@@ -59,6 +59,21 @@ class EntityNames:
                     settle(connection, project, form, latest)
             let_wait(connection, most)
 
+    def settle_all(self) -> int:
+        """Work the nodes of all names out anew; return how many names got another, which is none if sound."""
+        from ragmem.catalog.entity_settling import settle, stand_alone  # noqa: PLC0415
+
+        with self._database.write() as connection:
+            nodes = "SELECT project, name, canonical FROM entity_names"
+            before = set(map(tuple, connection.execute(nodes).fetchall()))
+            at = max((made for (made,) in connection.execute("SELECT made_at FROM entity_names")), default=0)
+            rows = connection.execute("SELECT n, project, form FROM entity_names ORDER BY n").fetchall()
+            for n in (n for n, _, form in rows if not form):
+                stand_alone(connection, n, at)
+            for project, form in dict.fromkeys((project, form) for _, project, form in rows if form):
+                settle(connection, project, form, at)
+            return len(before.symmetric_difference(map(tuple, connection.execute(nodes).fetchall()))) // 2
+
     def forget(self, memory_ids: Iterable[str]) -> None:
         """Take back what memories say of names; called before they leave."""
         from ragmem.catalog.entity_settling import Told  # noqa: PLC0415

@@ -101,14 +101,15 @@ def _write_names(connection: Connection, number: int, told: Told, before: Mappin
                 )
                 touched |= {old, form}
                 if not form:
-                    _stand_alone(connection, n, told.at)
+                    stand_alone(connection, n, told.at)
         if name not in before:
             mentioned.append((n, number))
     connection.executemany("INSERT INTO entity_mentions (name, memory) VALUES (?,?)", mentioned)
     return touched
 
 
-def _stand_alone(connection: Connection, number: int, at: int) -> None:
+def stand_alone(connection: Connection, number: int, at: int) -> None:
+    """Give a name that has no other spelling its own node."""
     connection.execute(
         "UPDATE entity_names SET head = name, canonical = name, rule = '', made_at = ?, late = 0"
         " WHERE n = ? AND canonical <> name",

@@ -57,6 +57,23 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 
+_NAME_RULES: tuple[tuple[str, str], ...] = (
+    (
+        "names have a node that is none",
+        (
+            "SELECT name FROM entity_names e WHERE NOT EXISTS (SELECT 1 FROM entity_names h"
+            " WHERE h.project = e.project AND h.name = e.canonical AND h.canonical = h.name) ORDER BY name"
+        ),
+    ),
+    (
+        "names mention memories of another project",
+        (
+            "SELECT e.name FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+            " JOIN memories m ON m.n = x.memory WHERE m.project <> e.project ORDER BY e.name"
+        ),
+    ),
+)
+
 _SQLITE_RULES: tuple[tuple[str, str], ...] = (
     (
         "rows refer to others that do not exist",
@@ -126,9 +143,11 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     rules = (*_RULES, *(_SQLITE_RULES if sqlite else ()))
     found: list[str] = []
     with catalog.database.read() as connection:
-        # A home that cannot be written may be older than the tables of code.
+        # A home that cannot be written may be older than the tables of code and of names.
         if table_exists(catalog.database, connection, "code_renames"):
             rules = (*rules, *_CODE_RULES)
+        if table_exists(catalog.database, connection, "entity_names"):
+            rules = (*rules, *_NAME_RULES)
         for what, query in rules:
             names = [str(row[0]) for row in connection.execute(query)]
             if names:

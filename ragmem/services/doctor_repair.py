@@ -33,7 +33,7 @@ PLANS: dict[Mend, str] = {
     "locks": "remove what dead processes left in the queue of writers",
     "salvage": "copy every memory that can be read into a new database, index it anew, keep the damaged file",
     "schema": "complete the half-taken step to this schema",
-    "catalog": "cut the memories whose chunks do not fit anew, drop chunks of no memory",
+    "catalog": "cut the memories whose chunks do not fit anew, drop chunks of no memory, put names right",
     "full text": "write the full text anew from the chunks",
     "store": "put what is damaged in vectors and graph back from the catalog, write the vector files anew",
     "anew": "make all vectors and the whole graph anew from the catalog",
@@ -147,8 +147,9 @@ def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
     altered = hash_anew(patient.catalog)
     rebuild_full_text(patient.catalog)
     anew = rechunk(patient.catalog, sizes)
+    renamed = patient.catalog.names.settle_all()
     indexed = index_pending(patient.catalog, patient.open_store())
-    said = f"{strays} strays, {anew} memories cut anew, {indexed} indexed"
+    said = f"{strays} strays, {anew} memories cut anew, {renamed} names put right, {indexed} indexed"
     if altered:
         ids = ", ".join(identifier[:12] for identifier in altered)
         said += f"; other texts than were stored: {ids}; `ragmem seed --rebuild` reads their sources again"

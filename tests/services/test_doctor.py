@@ -25,11 +25,12 @@ from ragmem.backends.lightrag import upkeep, vector_index
 from ragmem.backends.lightrag.segments import quantise
 from ragmem.backends.minilm.embedder import FOLDER as MODEL_FOLDER
 from ragmem.catalog import backups
-from ragmem.domain.model import Draft
+from ragmem.domain.model import Draft, State
 from ragmem.memory import Ragmem
 from ragmem.services import doctor_repair
 from ragmem.services.doctor_models import CANARY_PROJECT
 from ragmem.services.doctor_salvage import DAMAGED
+from ragmem.services.index import index_pending
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = ROOT / "tests" / "data" / "homes" / "schema-1" / "memory.db.gz"
@@ -115,6 +116,10 @@ def template(tmp_path_factory):
         patch.setattr(vector_index, "APPEND_FROM", 4)
         environ = {"RAGMEM_HOME": str(folder), "RAGMEM_MODELS_BACKEND": "fake"}
         with Ragmem.open(environ=environ, home=folder, cwd=folder) as memory:
+            # What a repair puts back is found by the rules of today.
+            memory.prepare()
+            memory.catalog.memories.mark(memory.catalog.memories.ids(states=[State.INDEXED]), State.PENDING)
+            index_pending(memory.catalog, memory.store)
             before = PICTURE(memory)
             memory.catalog.log.write("test", {}, now=memory.catalog.log.entries(limit=1)[0]["at"])
     shutil.rmtree(folder / "data" / backups.FOLDER)
@@ -165,7 +170,10 @@ def orphan_edge(home: Home) -> None:
 
 
 def wrong_dimension(home: Home) -> None:
-    home.sql("UPDATE store_vectors SET vector = substr(vector, 1, 100) WHERE seq = 2")
+    home.sql(
+        "UPDATE store_vectors SET vector = substr(vector, 1, 100) WHERE seq ="
+        " (SELECT min(seq) FROM store_vectors WHERE namespace = 'entities')"
+    )
 
 
 def wrong_dimension_of_a_memory(home: Home) -> None:
@@ -184,7 +192,7 @@ def lost_entity(home: Home) -> None:
 
 
 def lost_document(home: Home) -> None:
-    home.sql("DELETE FROM store_documents WHERE rowid = 2")
+    home.sql("DELETE FROM store_documents WHERE rowid = (SELECT min(rowid) FROM store_documents)")
 
 
 def stale_lock(home: Home) -> None:

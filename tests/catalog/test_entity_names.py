@@ -1,0 +1,117 @@
+"""Names in the catalog: what memories mention, and what follows of it, in both databases."""
+
+import sqlite3
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.entity_merges import merges, undone
+from ragmem.catalog.entity_names import AT_ONCE
+from ragmem.catalog.entity_settling import Told
+from ragmem.catalog.invariants import violations
+from ragmem.catalog.salvage import read_damaged, write_salvaged
+from ragmem.domain.aliases import ACRONYM, Alias
+from ragmem.domain.model import State
+
+AT = 1_000_000
+
+
+def store(catalog, make, uri, names, *, aliases=(), project="user"):
+    memory, chunks = make(uri, project=project)
+    catalog.memories.accept([(memory, chunks)])
+    catalog.memories.mark([memory.id], State.INDEXED)
+    catalog.names.learn([Told(memory.id, project, AT, names, tuple(aliases))])
+    return memory.id
+
+
+def test_a_spelling_is_mapped_to_the_name_that_came_first(catalog, make):
+    store(catalog, make, "a", {"Harbor Daemon": "tool", "Pier": "tool"})
+    store(catalog, make, "b", {"harbor-daemon": "tool"})
+
+    found = catalog.names.canonical("user", ["harbor-daemon", "Harbor Daemon", "Pier", "unknown"])
+    assert found == {"harbor-daemon": "Harbor Daemon"}
+    (merge,) = merges(catalog.database, name="HARBOR daemon")
+    assert (merge.name, merge.into, merge.rule) == ("harbor-daemon", "Harbor Daemon", "spelling")
+
+
+def test_a_project_knows_nothing_of_another_ones_names(catalog, make):
+    store(catalog, make, "a", {"Harbor Daemon": "tool"})
+    store(catalog, make, "b", {"harbor-daemon": "tool"}, project="other")
+
+    assert merges(catalog.database) == []
+
+
+def test_learning_twice_is_learning_once(catalog, make):
+    names = {"Harbor Daemon": "tool", "harbor-daemon": "tool", "HCP": "concept", "Harbor Cut Pier": "concept"}
+    told = Alias("HCP", "Harbor Cut Pier", ACRONYM)
+    first = store(catalog, make, "a", names, aliases=[told])
+    before = merges(catalog.database)
+    catalog.names.learn([Told(first, "user", AT, names, (told,))])
+
+    assert len(before) == 2
+    assert merges(catalog.database) == before
+    assert catalog.names.late() == 0
+
+
+def test_what_mentions_a_name_with_another_node_waits_a_few_at_a_time(catalog, make):
+    for number in range(2 * AT_ONCE + 3):
+        store(catalog, make, str(number), {"tide.py": "file"})
+    store(catalog, make, "long", {"pier/tide.py": "file"})
+
+    assert len(catalog.memories.ids(states=[State.PENDING])) == AT_ONCE
+    assert catalog.names.late() == 1
+    assert catalog.names.let_wait(1000) == AT_ONCE + 3
+    assert catalog.names.let_wait(1000) == 0
+    assert len(catalog.memories.ids(states=[State.PENDING])) == 2 * AT_ONCE + 3
+
+
+def test_what_only_a_forgotten_memory_mentioned_is_forgotten(catalog, make):
+    store(catalog, make, "a", {"tide.py": "file"})
+    gone = store(catalog, make, "b", {"pier/tide.py": "file"})
+    assert merges(catalog.database)
+    catalog.names.forget([gone])
+    catalog.memories.remove([gone])
+
+    assert merges(catalog.database) == []
+    assert violations(catalog) == []
+
+
+def test_a_name_that_was_set_apart_stays_so(catalog, make):
+    store(catalog, make, "a", {"Harbor Daemon": "tool"})
+    store(catalog, make, "b", {"harbor-daemon": "tool"})
+    catalog.names.set_apart("user", "harbor-daemon", "spelling", at=AT)
+    store(catalog, make, "c", {"harbor-daemon": "tool", "HARBOR-DAEMON": "tool"})
+
+    assert catalog.names.canonical("user", ["harbor-daemon"]) == {}
+    assert [one.name for one in undone(catalog.database)] == ["harbor-daemon"]
+    catalog.names.rejoin("user", "harbor-daemon", "spelling", at=AT)
+    assert catalog.names.canonical("user", ["harbor-daemon"]) == {"harbor-daemon": "Harbor Daemon"}
+
+
+def test_what_was_set_apart_survives_a_salvage(tmp_path):
+    damaged = Catalog.at(tmp_path / "damaged")
+    damaged.prepare()
+    damaged.names.set_apart("user", "harbor-daemon", "spelling", at=AT)
+    damaged.close()
+    fresh = Catalog.at(tmp_path / "fresh")
+    fresh.prepare()
+    write_salvaged(read_damaged(tmp_path / "damaged" / "memory.db"), fresh)
+
+    assert fresh.names.apart() == [("user", "harbor-daemon", "spelling", AT)]
+    fresh.close()
+
+
+def test_a_name_without_its_node_is_found_out(tmp_path, make):
+    catalog = Catalog.at(tmp_path / "data")
+    catalog.prepare()
+    store(catalog, make, "a", {"Harbor Daemon": "tool"})
+    catalog.close()
+    connection = sqlite3.connect(tmp_path / "data" / "memory.db")
+    connection.execute("UPDATE entity_names SET canonical = 'nobody'")
+    connection.commit()
+    connection.close()
+    catalog = Catalog.at(tmp_path / "data")
+
+    assert any("node" in line for line in violations(catalog))
+    assert catalog.names.settle_all() == 1
+    assert violations(catalog) == []
+    assert catalog.names.settle_all() == 0
+    catalog.close()

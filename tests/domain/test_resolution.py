@@ -1,0 +1,250 @@
+"""Which names mean one thing, and which never do."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.domain.aliases import ACRONYM, ALIAS, Alias, aliases
+from ragmem.domain.model import Entity, Extraction, Relation
+from ragmem.domain.naming import AliasForm, Known, work_out
+from ragmem.domain.resolution import Name, form_of, heads, resolved, rule_of
+
+
+def known(*names, apart=()):
+    """Return names as the catalog has them, each (name, type); those in `apart` are on their own."""
+    return [
+        Known(
+            name,
+            frozenset({kind}),
+            number,
+            frozenset({"case"} if name in apart else ()),
+            form_of(name, (kind,)),
+            name,
+        )
+        for number, (name, kind) in enumerate(names)
+    ]
+
+
+def nodes(*names, stated=(), apart=()):
+    """Return name -> node of names that each have a type, of which some is stated in texts."""
+    of_texts = [
+        AliasForm(form_of(one.short, ()), form_of(one.long, ()), one.rule)
+        for text in stated
+        for one in aliases(text)
+    ]
+    made = known(*names, apart=apart)
+    shared = [one for one in made if one.form]
+    found = {one.name: one.name for one in made}
+    return found | {name: node.canonical for name, node in work_out(shared, of_texts, lambda _: 0).items()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rule"),
+    [
+        (("Harbor Daemon", "service"), ("harbor daemon", "concept"), "case"),
+        (("Harbor Daemon", "tool"), ("harbor-daemon", "tool"), "spelling"),
+        (("Harbor Daemon", "tool"), ("harbor_daemon", "tool"), "spelling"),
+        (("GPT-9", "model"), ("gpt9", "model"), "spelling"),
+        (("Agent Team", "concept"), ("Agent Teams", "concept"), "plural"),
+        (("Memory Policy", "concept"), ("memory policies", "concept"), "plural"),
+        (("API Key", "concept"), ("APIs Key", "concept"), ""),
+        (("PRD", "concept"), ("PRDs", "concept"), "plural"),
+        (("LightHouse Keeper", "concept"), ("lighthouse-keeper", "symbol"), "spelling"),
+        (("ragmem/services/query.py", "file"), ("query.py", "file"), "path"),
+        (("ragmem/services/query.py", "file"), ("./services/query.py", "file"), "path"),
+        (("docs/README.md", "file"), ("ragmem/docs/README.md", "file"), "path"),
+    ],
+)
+def test_spellings_of_one_thing_have_one_node(first, second, rule):
+    found = nodes(first, second)
+
+    assert (len(set(found.values())) == 1) is bool(rule)
+    if rule:
+        (name,) = set(found) - set(found.values())
+        assert rule_of(name, found[name]) == rule
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("qwen2.5:3b", "model"), ("qwen2.5:7b", "model")),
+        (("gpt-4.1", "model"), ("gpt-41", "model")),
+        (("test", "symbol"), ("tests/", "file")),
+        (("tests", "file"), ("tests/", "file")),
+        (("v1.2.0", "version"), ("V1.2.0", "version")),
+        (("v1.2.0", "version"), ("1.2.0", "version")),
+        (("Ada Winter", "person"), ("ada-winter", "tool")),
+        (("Harbor", "organization"), ("harbor", "tool")),
+        (("src/query.py", "file"), ("lib/query.py", "file")),
+        (("README.md", "file"), ("docs/README.md", "file")),
+        (("__init__.py", "file"), ("ragmem/__init__.py", "file")),
+        (("C", "language"), ("C++", "language")),
+        (("C++", "language"), ("C#", "language")),
+        (("Go", "language"), ("go", "tool")),
+        (("Go", "language"), ("go", "language")),
+        (("CAT", "concept"), ("cat", "tool")),
+        (("Express", "library"), ("express", "concept")),
+        (("MyClass", "symbol"), ("my_class", "symbol")),
+        (("user_id", "symbol"), ("userid", "symbol")),
+        (("DEBUG_MODE", "config"), ("debug_mode", "symbol")),
+        (("Adam", "concept"), ("Adams", "concept")),
+        (("John Adam", "person"), ("John Adams", "person")),
+        (("Canvas", "tool"), ("Canva", "tool")),
+        (("Phase 1", "concept"), ("Phase 2", "concept")),
+        (("Step 1 2", "concept"), ("Step 12", "concept")),
+        (("localhost:8080", "host"), ("LOCALHOST:8080", "host")),
+        (("/Users", "file"), ("/users", "file")),
+    ],
+)
+def test_what_differs_is_never_one_thing(first, second):
+    assert len(set(nodes(first, second).values())) == 2
+
+
+def test_a_path_that_two_files_end_in_is_neither_of_them():
+    one, other = ("src/query.py", "file"), ("lib/query.py", "file")
+
+    assert nodes(one, ("query.py", "file"))["query.py"] == "src/query.py"
+    assert nodes(one, ("query.py", "file"), other)["query.py"] == "query.py"
+
+
+def test_what_has_no_type_stays_alone_where_two_things_have_its_name():
+    tool, person = ("Ada Winter", "person"), ("ada-winter", "tool")
+
+    assert nodes(tool, ("ada winter", "concept"))["ada winter"] == "Ada Winter"
+    assert nodes(tool, ("ada winter", "concept"), person)["ada winter"] == "ada winter"
+
+
+def test_the_spelling_that_everybody_knows_is_the_name():
+    assert set(nodes(("claude-code", "tool"), ("Claude Code", "tool")).values()) == {"Claude Code"}
+
+
+@pytest.mark.parametrize(
+    ("text", "short", "long", "rule"),
+    [
+        ("We use the Harbor Control Protocol (HCP).", "HCP", "Harbor Control Protocol", ACRONYM),
+        ("HCP (Harbor Control Protocol) is old.", "HCP", "Harbor Control Protocol", ACRONYM),
+        ("the reciprocal rank fusion (RRF) of both", "RRF", "reciprocal rank fusion", ACRONYM),
+        ("Proof of Concept (PoC)", "PoC", "Proof of Concept", ACRONYM),
+        ("Large Tide Tables (LTTs)", "LTT", "Large Tide Tables", ACRONYM),
+        ("Write-Ahead Log (WAL)", "WAL", "Write-Ahead Log", ACRONYM),
+        ("Kubernetes (k8s)", "k8s", "Kubernetes", ACRONYM),
+        ("PostgreSQL (Postgres)", "Postgres", "PostgreSQL", ALIAS),
+        ("Visual Studio Code (VS Code)", "VS Code", "Visual Studio Code", ALIAS),
+        ("Harbor Daemon, also known as Pierd, runs", "Pierd", "Harbor Daemon", ALIAS),
+        ("Harbor Daemon (aka Pierd)", "Pierd", "Harbor Daemon", ALIAS),
+    ],
+)
+def test_a_text_states_that_two_names_are_one(text, short, long, rule):
+    assert Alias(short, long, rule) in aliases(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Redis (cache)",
+        "Docker (Compose)",
+        "run the tests (CI)",
+        "the Database Management System (DBMT)",
+        "MRR (see above)",
+        "Ada Winter (Harbor Works)",
+        "Postgres (postgres)",
+        "(MCP)",
+        "x" * 10_000 + " (" * 1_000,
+    ],
+)
+def test_a_parenthesis_that_abbreviates_nothing_states_nothing(text):
+    assert aliases(text) == []
+
+
+def test_an_acronym_and_its_expansion_have_one_node():
+    stated = ["the Harbor Control Protocol (HCP)"]
+    found = nodes(("HCP", "protocol"), ("Harbor Control Protocols", "concept"), stated=stated)
+
+    assert set(found.values()) == {"HCP"}
+
+
+def test_an_acronym_that_stands_for_two_things_stands_for_neither():
+    stated = ["Harbor Control Protocol (HCP)", "Human Call Point (HCP)"]
+    names = [("HCP", "concept"), ("Harbor Control Protocol", "concept"), ("Human Call Point", "concept")]
+
+    assert len(set(nodes(*names, stated=stated).values())) == 3
+
+
+def test_a_person_never_becomes_a_tool_by_an_alias():
+    stated = ["Ada Linda Winter (ALW)"]
+
+    assert len(set(nodes(("Ada Linda Winter", "person"), ("ALW", "tool"), stated=stated).values())) == 2
+
+
+SPELLINGS = "Ada Bob|ada-bob|AdaBob|ada_bob|Ada Bobs|adabob|ABC|abc|ABCs"
+PATHS = "a/x.py|b/x.py|x.py|./x.py|a/b/x.py"
+NAMES = st.lists(
+    st.tuples(
+        st.sampled_from(f"{SPELLINGS}|{PATHS}".split("|")),
+        st.sampled_from(["concept", "tool", "person", "file", "symbol", "version"]),
+    ),
+    unique_by=lambda pair: pair[0],
+    max_size=8,
+)
+
+
+def parts(found):
+    """Return which names share a node."""
+    return {frozenset(name for name in found if found[name] == node) for node in found.values()}
+
+
+@given(NAMES, st.randoms())
+def test_what_is_one_thing_does_not_depend_on_the_order(names, random):
+    shuffled = list(names)
+    random.shuffle(shuffled)
+
+    assert parts(nodes(*names)) == parts(nodes(*shuffled))
+
+
+@given(NAMES)
+def test_a_node_is_one_of_its_names_and_its_own_node(names):
+    found = nodes(*names)
+
+    assert all(found[node] == node for node in found.values())
+    kinds = dict(names)
+    for one, other in combinations(found, 2):
+        if found[one] == found[other]:
+            assert {kinds[one], kinds[other]} - {"concept", "symbol"} in (
+                {"tool"},
+                {"person"},
+                {"file"},
+                set(),
+            )
+
+
+@given(NAMES)
+def test_a_name_that_was_set_apart_is_its_own_node_and_nobody_elses(names):
+    for name, _ in names:
+        found = nodes(*names, apart=[name])
+        assert [one for one in found if found[one] == name] == [name]
+
+
+def test_a_class_of_very_many_paths_merges_nothing():
+    many = [Name(f"f{number}/x.py", frozenset({"file"}), number) for number in range(200)]
+
+    assert heads([Name("x.py", frozenset({"file"}), -1), *many])["x.py"] == "x.py"
+
+
+def test_an_extraction_under_the_names_of_its_nodes_has_each_thing_and_pair_once():
+    found = Extraction(
+        "c",
+        (Entity("hcp", "concept", "first"), Entity("HCP", "protocol", "second"), Entity("Pier", "tool", "p")),
+        (
+            Relation("hcp", "Pier", "uses", "weaker", 0.5),
+            Relation("Pier", "HCP", "serves", "stronger", 1.0),
+            Relation("hcp", "HCP", "is", "itself", 1.0),
+        ),
+    )
+
+    made = resolved(found, {"hcp": "Control", "HCP": "Control"})
+
+    assert made.entities == (Entity("Control", "protocol", "first"), Entity("Pier", "tool", "p"))
+    assert made.relations == (Relation("Pier", "Control", "serves", "stronger", 1.0),)
+    assert resolved(found, {"other": "x"}) is found

@@ -36,7 +36,7 @@ MEMBERS = 10
 
 WIDTH = 110
 
-_MARKER = re.compile(r"(?:(?:[-*+>]|#{1,6}|\d{1,3}[.)]) )+")
+_MARKER = re.compile(r"^(?:(?:[-*+>]|#{1,6}|\d{1,3}[.)]) )+")
 """What a list item or heading begins with."""
 
 ProjectOption = Annotated[

@@ -15,7 +15,7 @@ from ragmem.services.judge import judge
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 DAYS = {
     "The ledger fills the queue.": ("ledger", "queue", 1),
-    "* A full queue caused the outage.": ("queue", "outage", 2),
+    "* **Cause:** a full queue broke it, and the outage was there.": ("queue", "outage", 2),
     f"The outage began with {TOKEN} in the log.": ("outage", "log", 3),
 }
 
@@ -58,7 +58,7 @@ def test_an_entity_is_shown_with_dates_ids_and_neighbours(graph):
     lines = shown.stdout.splitlines()
     assert lines[0] == "queue  concept, 2 relations, in 2 memories"
     assert [line.split()[0] for line in lines[3:5]] == ["2026-03-02", "2026-03-01"]
-    assert lines[3].endswith("  A full queue caused the outage.")
+    assert lines[3].endswith("  **Cause:** a full queue broke it, and the outage was there.")
     assert {line.split()[0] for line in lines[7:]} == {"ledger", "outage"}
     assert "also in gullwing: --all" in shown.stderr
 

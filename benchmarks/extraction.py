@@ -18,12 +18,13 @@ import extraction_baselines as baselines
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.chunking import chunk
+from ragmem.domain.code_spans import classify_code
 from ragmem.domain.entities import canonical_key
 from ragmem.domain.extraction import extract
 from ragmem.domain.extraction_answer import Answer, read_answer
 from ragmem.domain.extraction_prompt import SCHEMA, SYSTEM, prompt
 from ragmem.domain.extraction_union import unite
-from ragmem.domain.forms import classify_code, classify_token
+from ragmem.domain.forms import classify_token
 from ragmem.domain.model import Chunk, Extraction
 from ragmem.domain.word_shapes import shape_of
 from ragmem.memory import Ragmem

@@ -4,15 +4,9 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.blocks import Form
+from ragmem.domain.code_spans import PLAIN_PROGRAMS, classify_code, command_name
 from ragmem.domain.entities import Mention, find_mentions
-from ragmem.domain.forms import (
-    CODE_WEIGHT,
-    IDENTIFIER_WEIGHT,
-    PLAIN_PROGRAMS,
-    classify_code,
-    classify_token,
-    command_name,
-)
+from ragmem.domain.forms import CODE_WEIGHT, IDENTIFIER_WEIGHT, classify_token
 
 LINE_FACTOR = 0.8
 """A line of an example says less about a text than its prose does."""

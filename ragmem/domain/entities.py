@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from ragmem.domain.arrow_chains import steps
 from ragmem.domain.blocks import Form
-from ragmem.domain.forms import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_code, classify_token
+from ragmem.domain.code_spans import classify_code
+from ragmem.domain.forms import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_token
 from ragmem.domain.names import AMBIGUOUS_NAMES, KNOWN_NAMES
 from ragmem.domain.proper_names import Word, is_inside, names_of
 from ragmem.domain.type_cues import type_of

@@ -99,7 +99,8 @@ def _identifier(run: str) -> str:
         if _CODE.fullmatch(token) or _HASH.fullmatch(token) or _PRIVATE.fullmatch(token):
             return token
     # Most questions hold plain words and numbers alone and do not need the many patterns.
-    from ragmem.domain.forms import KNOWN_WEIGHT, classify_code, classify_token  # noqa: PLC0415
+    from ragmem.domain.code_spans import classify_code  # noqa: PLC0415
+    from ragmem.domain.forms import KNOWN_WEIGHT, classify_token  # noqa: PLC0415
 
     if run[0] == "`":
         found = classify_code(run.strip("`"))

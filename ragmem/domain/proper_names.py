@@ -15,6 +15,9 @@ MAX_NAME_WORDS = 4
 _SINGLE_CAPITALS = 5
 """A longer word in capitals is shouted, not named; shorter ones are acronyms."""
 
+_NAMED_BY_KIND = frozenset({"tool", "library", "service", "protocol", "dataset"})
+"""What two words with capitals name even in a heading, where the second says what it is: "Email Service"."""
+
 _TITLE_SHARE = 0.7
 _LISTED = 2
 _HYPHENATED = re.compile(r"-[a-z]")
@@ -128,18 +131,18 @@ def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:
     shouted = len(name) > _SINGLE_CAPITALS and all(word.text.isupper() for word in words)
     if shouted or len(words) > MAX_NAME_WORDS or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS):
         return False
-    of_kind = words[-1].text.lower() in KIND_NOUNS
+    kind = KIND_NOUNS.get(words[-1].text.lower())
     if any(word.alone is not None for word in words):
-        pair = len(words) == _LISTED and (of_kind or words[-1].alone is not None)
+        pair = len(words) == _LISTED and (kind is not None or words[-1].alone is not None)
         return pair or form is not Form.HEADING
     common = [word.opens or word.text.lower() in COMMON_WORDS for word in words]
-    if len(words) > 1 and of_kind and not all(common[:-1]):
+    if len(words) > 1 and kind in _NAMED_BY_KIND and not all(common[:-1]):
         return True
     listed = form is Form.ITEM and text.count(",") >= _LISTED
     if all(common) or form is Form.HEADING or (_is_title(text) and not listed):
         return False
     if len(words) == 1:
-        return words[0].inside and not of_kind and not _HYPHENATED.search(name)
+        return words[0].inside and kind is None and not _HYPHENATED.search(name)
     return words[0].inside or any(word.text.isupper() for word in words)
 
 

@@ -125,5 +125,11 @@ def _parts(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
             yield begin, last, False
             begin = start
         last = end
-    alone = block.form is Form.PARAGRAPH and _COMMAND_LINE.match(text[begin : min(last, begin + 200)])
-    yield begin, last, bool(alone)
+    yield begin, last, block.form is Form.PARAGRAPH and _is_command(text[begin : min(last, begin + 200)])
+
+
+def _is_command(line: str) -> bool:
+    """Tell whether a paragraph is a lone command line: a known program, a flag or a task with a colon."""
+    return bool(_COMMAND_LINE.match(line)) and (
+        line.split(" ", 1)[0] in COMMANDS or ":" in line or " -" in line
+    )

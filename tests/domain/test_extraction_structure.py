@@ -187,6 +187,41 @@ def test_the_type_is_what_form_or_neighbours_tell(text, name, kind):
     assert types(text).get(name) == kind
 
 
+@pytest.mark.parametrize(
+    ("code", "name", "kind"),
+    [
+        ("strings.Join(parts, sep)", "strings.Join", "symbol"),
+        ("@app.command()", "app.command", "symbol"),
+        ("class RowStore(Base)", "RowStore", "symbol"),
+        ("VALID_KINDS['x'].y", "VALID_KINDS", "symbol"),
+        ("<RowTable rows={x} />", "RowTable", "symbol"),
+        ("rowCount > 0", "rowCount", "symbol"),
+        ("maxRows?: number", "maxRows", "config"),
+        ("rowCase = 'upper'", "rowCase", "config"),
+        ("--sigma 2", "--sigma", "config"),
+        ("rower.py --target <id>", "rower.py", "file"),
+        ("rower list rows", "rower list rows", "command"),
+        ("rower serve --port 80", "rower serve --port 80", "command"),
+        ('rower add "a b"', "rower add", "command"),
+        ("await import('./ai/rows.ts')", "./ai/rows.ts", "file"),
+        ("rows.store.*", "rows.store.*", "symbol"),
+        ("row-thread-*", "row-thread-*", "file"),
+        ("rows://open/<id>", "rows://open/<id>", "symbol"),
+        ("67a5755", "67a5755", "event"),
+        ("TASK017", "TASK017", "event"),
+    ],
+)
+def test_code_names_what_it_begins_with(code, name, kind):
+    assert types(f"Look at `{code}` first.") == {name: kind}
+
+
+@pytest.mark.parametrize(
+    "code", ["return None", "List[str]", "true", "- [ ]", "( -- Int )", "name: x", "delete", "0 == 1"]
+)
+def test_code_without_a_name_names_nothing(code):
+    assert types(f"Look at `{code}` first.") == {}
+
+
 def test_a_word_that_the_text_writes_small_as_well_is_no_name():
     assert set(types("They call it Umbrella now.")) == {"Umbrella"}
     assert types("They call it Umbrella now. Take an umbrella.") == {}

@@ -445,11 +445,11 @@ class Ragmem(Recording, Opened):
         self.require()
         return GraphViews(self.catalog, self.store, projects)
 
-    def impact(self, name: str, *, project: str = "", depth: int = 3) -> "Impact":
+    def impact(self, name: str, *, project: str = "", depth: int = 3, memories: int = 50) -> "Impact":
         """Return what a change of a symbol or file reaches, and the memories of it; see `services.impact`."""
         from ragmem.services.impact import impact
 
-        return impact(self.catalog, self._code_project(project), name, depth=depth)
+        return impact(self.catalog, self._code_project(project), name, depth=depth, memories=memories)
 
     def code_map(self, name: str = "", *, project: str = "") -> dict[str, Any]:
         """Return what is known of the code, or of a folder, file or symbol; see `services.code_map`."""

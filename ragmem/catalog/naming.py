@@ -33,29 +33,32 @@ _TOLD = (
 
 def naming(
     database: Database, names: Iterable[str], *, projects: Sequence[str] | None, most: int
-) -> list[Told]:
-    """Return memories of these projects (None: all) that have all words of a name in one chunk.
+) -> list[tuple[Told, list[str]]]:
+    """Return memories of these projects (None: all) and which names each has all words of, in one chunk.
 
-    Whether they name it only their texts tell: words go in all their forms, and stand anywhere. Of more than
-    `most` memories those that were stored last are read. Raises StoreDamagedError where the index is damaged.
+    Whether they name it only their texts tell: words go in all their forms, and stand anywhere. For a name
+    whose words more than `most` memories have, those of them that were stored last are read. Raises
+    StoreDamagedError where the index is damaged.
     """
-    wanted = {terms for name in names if (terms := frozenset(map(term_of, folded(name))))}
+    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, folded(name))))}
+    possible: dict[int, list[str]] = {}
     with database.read() as connection:
         corpus = corpus_of(database, connection)
-        distinct = list({term: None for terms in wanted for term in terms})
+        distinct = list({term: None for terms in wanted.values() for term in terms})
         found = dict(zip(distinct, postings(connection, corpus, distinct), strict=True))
-        here = np.zeros(len(corpus.numbers), dtype=bool)
-        for terms in wanted:
+        searched = corpus.searched(projects)
+        for name, terms in wanted.items():
             rarest, *others = sorted((found[term][0] for term in terms), key=len)
             for chunks in others:
                 rarest = np.intersect1d(rarest, chunks, assume_unique=True)
-            here[corpus.memory_of[rarest]] = True
-        numbers = np.sort(corpus.numbers[here & corpus.searched(projects)])[-most:].tolist()
+            memories = np.unique(corpus.memory_of[rarest])
+            for number in np.sort(corpus.numbers[memories[searched[memories]]])[-most:].tolist():
+                possible.setdefault(number, []).append(name)
         return [
-            Told(*row)
-            for batch in batches(numbers)
-            for row in connection.execute(
-                f"SELECT {_TOLD} FROM memories WHERE n IN ({marks(batch)})", batch
+            (Told(*row), possible[number])
+            for batch in batches(possible)
+            for number, *row in connection.execute(
+                f"SELECT n, {_TOLD} FROM memories WHERE n IN ({marks(batch)})", batch
             ).fetchall()
         ]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SYMBOLS, TESTS, MEMORIES = 40, 10, 10
 """Lines of each list that people see without --limit."""
 
-FIELDS = 1000
+FIELDS = 500
 """Of each list that --json has without --limit."""
 
 SymbolArgument = Annotated[
@@ -60,7 +60,9 @@ def impact(
 
         place_for(svg, force=force)
     with open_memory() as memory:
-        found = memory.impact(symbol, project=project, depth=depth)
+        found = memory.impact(
+            symbol, project=project, depth=depth, memories=limit or (FIELDS if as_json else MEMORIES)
+        )
     if svg is not None or mermaid:
         _draw(found, svg, limit=limit, force=force)
     elif as_json:

@@ -28,6 +28,9 @@ _PATH = re.compile(
 )
 _IN_BACKTICKS = re.compile(r"`([^`]+)`")
 _ONE_NAME = re.compile(r"[^\W\d][\w$]*")
+_MARKS = "`.:#>"
+"""What stands right before a name that is marked as code."""
+
 _SEPARATOR = re.compile(r"::|#|->")
 _HUMP = re.compile(r"[^\W_A-Z][A-Z]|[A-Z]{2}[^\W\dA-Z_]")
 
@@ -48,8 +51,29 @@ class Mention:
 
 def mentions(text: str) -> Iterator[Mention]:
     """Yield what a text mentions, line by line; each line is read by itself."""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         yield from in_line(line, number)
+
+
+def lines_naming(text: str, name: str) -> set[int]:
+    """Return the lines on which a text may mention a name, from 1: all on which `in_line` finds it, and more.
+
+    Much quicker than reading a text of which most lines do not have the name, or only as a word.
+    """
+    found: set[int] = set()
+    always = "." in name or is_distinctive(name)
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        before, behind = text[start - 1 : start], text[end : end + 1]
+        if (always or behind == "(" or (before and before in _MARKS)) and not _is_letter(before, behind):
+            found.add(text.count("\n", 0, start) + 1)
+        start = text.find(name, end)
+    return found
+
+
+def _is_letter(before: str, behind: str) -> bool:
+    return before.isalnum() or before == "_" or behind.isalnum() or behind == "_"
 
 
 def in_line(line: str, number: int) -> Iterator[Mention]:

@@ -3,13 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from ragmem.domain.code_mentions import Mention, is_distinctive
 
 _ITSELF = ("self.", "this.", "cls.")
 SURE_PARTS = 3
 """Parts of a dotted name that no other project has by chance."""
+
+NEAR = 10
+"""Lines above and below a mention in which the text tells which of several symbols is meant."""
 
 SURE_FOLDERS = 2
 """Folders of a relative path that no other project has by chance: each has a `src/index.ts`."""
@@ -51,32 +53,38 @@ def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
 
     `own`: the text belongs to the project. One that belongs to the user may speak of another project, so
     only what hardly another has counts: a path with two folders or under a root, a name that is not a word.
-    A name that several symbols have means the one in a file which the same text names; else none.
+    A name that several symbols have means the one in a file which the same text names nearby, itself or by
+    another symbol; else none.
     """
     files: dict[str, dict[int, None]] = defaultdict(dict)
     symbols: dict[str, dict[int, None]] = defaultdict(dict)
-    open_ones: list[tuple[Mention, list[Known]]] = []
-    near: set[str] = set()
+    open_ones: list[tuple[int, list[Known]]] = []
+    near: dict[str, set[int]] = defaultdict(set)
     for mention in mentions:
         if mention.is_path:
             if path := file_of(mention.text, names, own=own):
                 files[path][mention.line] = None
+                near[path].add(mention.line)
             continue
-        candidates = _candidates(mention.text, names, own=own)
+        candidates = candidates_of(mention.text, names, own=own)
         if len({one.qualified for one in candidates}) == 1:
             _add(candidates[0], mention.line, files, symbols)
-            near.update(one.path for one in candidates)
-        else:
-            open_ones.append((mention, candidates))
-    near.update(files)
-    for mention, candidates in open_ones:
-        here = {one.qualified: one for one in candidates if one.path in near}
+            for one in candidates:
+                near[one.path].add(mention.line)
+        elif candidates:
+            open_ones.append((mention.line, candidates))
+    for line, candidates in open_ones:
+        here = {one.qualified: one for one in candidates if _is_near(line, near.get(one.path, ()))}
         if len(here) == 1:
-            _add(next(iter(here.values())), mention.line, files, symbols)
+            _add(next(iter(here.values())), line, files, symbols)
     return Meant(
         {path: sorted(lines) for path, lines in files.items()},
         {qualified: sorted(lines) for qualified, lines in symbols.items()},
     )
+
+
+def _is_near(line: int, lines: Iterable[int]) -> bool:
+    return any(abs(line - other) <= NEAR for other in lines)
 
 
 def _add(
@@ -87,7 +95,7 @@ def _add(
         files[known.path][line] = None
 
 
-def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
+def candidates_of(name: str, names: Names, *, own: bool) -> list[Known]:
     """Return the symbols that a name may mean; those of tests only where there are no others."""
     for itself in _ITSELF:
         name = name.removeprefix(itself)
@@ -100,7 +108,10 @@ def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
             return _preferred(found)
         # Called on something that is not named: `config.parse_config()`.
         return _preferred(known) if is_distinctive(parts[-1]) else []
-    return _preferred(known) if own or is_distinctive(name) else []
+    if is_distinctive(name):
+        return _preferred(known)
+    # A module by a word, be it marked, is rather something else of this name.
+    return _preferred(one for one in known if not one.is_module) if own else []
 
 
 def _preferred(known: Iterable[Known]) -> list[Known]:
@@ -124,7 +135,7 @@ def file_of(path: str, names: Names, *, own: bool) -> str:
     if path in names.former:
         return names.former[path]
     beginning, _, rest = path.partition("/")
-    if any(PurePosixPath(root).name == beginning for root in names.roots) and rest in current:
+    if rest in current and any(root.endswith(f"/{beginning}") for root in names.roots):
         return rest
     ending = f"/{path}"
     ends = [one for one in current if one.endswith(ending)]

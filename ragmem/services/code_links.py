@@ -17,14 +17,11 @@ from ragmem.catalog.rows import from_stamp
 from ragmem.domain.code import SymbolKind
 from ragmem.domain.code_names import Meant, file_of
 from ragmem.domain.model import USER, Category, Kind, Memory
-from ragmem.domain.redaction import cover, find_secrets
+from ragmem.domain.redaction import cover, find_secrets, redact
 from ragmem.services.mention_reading import NOTHING, Reader, Sought
 
 MOST_READ = 2000
 """Memories whose texts are read for a name that is also a word; those stored last."""
-
-MOST_NAMES = 300
-"""Symbols that are looked for at a time; a file with more is generated."""
 
 MOST_PLACES = 3
 """Places that are quoted of a memory."""
@@ -32,7 +29,11 @@ MOST_PLACES = 3
 QUOTE = 160
 """Characters of a quoted line."""
 
+LONGEST_SECRET = 4000
+"""Characters before and behind a line that are searched for secrets that reach into it: a key takes 3300."""
+
 LIMIT = 50
+"""Memories that are returned unless more are asked for."""
 
 TELLING: frozenset[str] = frozenset(
     {Category.ERROR_SOLUTION, Category.GOTCHA, Category.PATTERN, Kind.ERROR, Kind.ARCHITECTURE}
@@ -121,16 +122,14 @@ def memories_of(
     file_names = {
         path.rpartition("/")[2] for now in files for path in (now, *catalog.code.former(project, now))
     }
-    modules = (one for one in catalog.code.symbols(project, files) if one.symbol.kind is SymbolKind.MODULE)
-    named = dict.fromkeys(one.symbol.name for one in (*modules, *symbols))
-    sought = Sought(
-        [*file_names, *list(named)[:MOST_NAMES]], {one.symbol.qualified for one in symbols}, files
-    )
+    modules = [one for one in catalog.code.symbols(project, files) if one.symbol.kind is SymbolKind.MODULE]
+    sought = Sought(dict.fromkeys(one.symbol for one in (*modules, *symbols)), files, file_names)
     reader = Reader(catalog, project)
-    reader.meet(sought.names)
+    reader.meet(sought.lasts)
     found: dict[str, _Found] = {}
-    for memory in naming(catalog.database, sought.names, projects=(project, USER), most=MOST_READ):
-        meant = reader.read_for(memory.title, memory.text, sought, own=memory.project == project)
+    for memory, names in naming(catalog.database, sought.texts, projects=(project, USER), most=MOST_READ):
+        own = memory.project == project
+        meant = reader.read_for(memory.title, memory.text, sought, names, own=own)
         if meant.files or meant.symbols:
             found[memory.id] = _Found(memory, meant)
     edited = _edited(catalog, project, file_names, reader, files)
@@ -158,27 +157,16 @@ def _edited(
 
 def _linked(found: _Found) -> Linked:
     memory = found.memory
-    text = f"{memory.title}\n{memory.text}"
-    secrets = find_secrets(text)
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
     spots: list[tuple[int, str, How]] = [
         *((lines[0], name, "symbol") for name, lines in found.meant.symbols.items()),
         *((lines[0], path, "file") for path, lines in found.meant.files.items()),
     ]
     spots.sort(key=lambda spot: (spot[2] != "symbol", spot[0]))
-    places = [
-        Place(
-            line, " ".join(cover(text, secrets, starts[line], starts[line + 1]).split())[:QUOTE], means, how
-        )
-        for line, means, how in spots
-    ]
+    places = [Place(line, _quoted(memory, line), means, how) for line, means, how in spots[:MOST_PLACES]]
     places += [Place(-1, "", path, "edit") for path in found.edited]
-    title = cover(text, secrets, 0, len(memory.title))
     return Linked(
         memory.id,
-        title,
+        redact(memory.title)[0],
         memory.project,
         memory.source,
         Kind(memory.kind),
@@ -186,6 +174,20 @@ def _linked(found: _Found) -> Linked:
         from_stamp(memory.event_at),
         tuple(places[:MOST_PLACES]),
     )
+
+
+def _quoted(memory: Told, line: int) -> str:
+    """Return a line of a memory without secrets, those that begin before it or end behind it included."""
+    if line == 0:
+        return redact(memory.title)[0]
+    start = 0
+    for _ in range(line - 1):
+        start = memory.text.index("\n", start) + 1
+    end = memory.text.find("\n", start)
+    end = len(memory.text) if end < 0 else end
+    first, last = max(0, start - LONGEST_SECRET), end + LONGEST_SECRET
+    part = memory.text[first:last]
+    return " ".join(cover(part, find_secrets(part), start - first, end - first).split())[:QUOTE]
 
 
 def code_of(catalog: Catalog, memory: Memory) -> list[CodeLink]:

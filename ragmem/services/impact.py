@@ -8,7 +8,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Located
 from ragmem.domain.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.impact import Dependent, dependents
-from ragmem.services.code_links import Memories, memories_of
+from ragmem.services.code_links import LIMIT, Memories, memories_of
 from ragmem.services.code_targets import Target, target_of
 
 DEPTH = 3
@@ -46,8 +46,8 @@ class Impact:
         return sum(count for depth, count in self.depths.items() if depth > self.depth)
 
 
-def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH) -> Impact:
-    """Return what a change of a symbol or file reaches, and the memories that mention it or its files.
+def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, memories: int = LIMIT) -> Impact:
+    """Return what a change of a symbol or file reaches, and the first memories that mention it or its files.
 
     Naming a class or a file means all that it defines. Raises NotFoundError for a name that nothing has,
     UsageError for one that several have.
@@ -67,7 +67,7 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH) -> 
         tuple(one for one in plain if one.depth <= depth),
         tuple(_covering([one for one in every if one.located.symbol.qualified in testing])),
         dict(sorted(Counter(one.depth for one in plain).items())),
-        memories_of(catalog, project, symbols=target.symbols, paths=target.paths),
+        memories_of(catalog, project, symbols=target.symbols, paths=target.paths, limit=memories),
     )
 
 

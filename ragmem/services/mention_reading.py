@@ -1,15 +1,20 @@
 """Reads what the texts of memories mention of one project's code."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.domain.code import SymbolKind
-from ragmem.domain.code_mentions import Mention, in_line, mentions
-from ragmem.domain.code_names import Known, Meant, Names, meant
+from ragmem.domain.code import Symbol, SymbolKind
+from ragmem.domain.code_mentions import in_line, is_distinctive, lines_naming, mentions
+from ragmem.domain.code_names import NEAR, Known, Meant, Names, candidates_of, meant
 
 NOTHING = Meant({}, {})
+
+FEW = 20
+"""Symbols of which each is also looked for by a name that is a word; of more only with what they lie in."""
+
+MOST = 300
+"""Symbols that are looked for at a time; a file with more is generated."""
 
 
 class Reader:
@@ -47,43 +52,57 @@ class Reader:
 
     def read(self, title: str, text: str, *, own: bool) -> Meant:
         """Return all that a text mentions; its title is line 0."""
-        found = [Mention(one.text, one.line - 1, is_path=one.is_path) for one in mentions(f"{title}\n{text}")]
+        found = list(mentions(f"{_one_line(title)}\n{text}"))
         self.meet(one.last for one in found)
-        return meant(found, self.names, own=own)
+        return _from_title(meant(found, self.names, own=own))
 
-    def read_for(self, title: str, text: str, sought: "Sought", *, own: bool) -> Meant:
-        """Return what `read` does of what is sought, quickly: only lines with its names are looked at."""
-        if not sought.pattern.search(title) and not sought.pattern.search(text):
+    def read_for(self, title: str, text: str, sought: "Sought", names: Iterable[str], *, own: bool) -> Meant:
+        """Return what `read` does of what is sought, where the text may have these of its names.
+
+        Only the lines with these names are looked at, and those around a name that several symbols have.
+        """
+        whole = f"{_one_line(title)}\n{text}"
+        numbers = set().union(*(lines_naming(whole, name) for name in names))
+        if not numbers:
             return NOTHING
+        lines = whole.split("\n")
         found = [
             mention
-            for number, line in enumerate(f"{title}\n{text}".splitlines())
-            if sought.pattern.search(line)
-            for mention in in_line(line, number)
-            if mention.last in sought.names
+            for number in sorted(numbers)
+            for mention in in_line(lines[number - 1], number)
+            if mention.last in sought.lasts
         ]
         if not found:
             return NOTHING
-        # Which of several symbols of one name is meant, the rest of the text tells.
-        if any(self._is_one_of_several(one.last, sought) for one in found if not one.is_path):
-            return sought.of(self.read(title, text, own=own))
-        self.meet(sought.names)
-        return sought.of(meant(found, self.names, own=own))
+        around = {
+            number
+            for one in found
+            if not one.is_path and self._is_one_of_several(one.text, sought, own=own)
+            for number in range(max(1, one.line - NEAR), min(len(lines), one.line + NEAR) + 1)
+        }
+        if around:
+            found = [one for one in found if one.line not in around]
+            found += [one for number in around for one in in_line(lines[number - 1], number)]
+            self.meet(one.last for one in found)
+        return sought.of(_from_title(meant(found, self.names, own=own)))
 
-    def _is_one_of_several(self, name: str, sought: "Sought") -> bool:
-        known = self._symbols.get(name, ())
-        return len(known) > 1 and any(
-            one.qualified in sought.symbols or one.path in sought.files for one in known
+    def _is_one_of_several(self, name: str, sought: "Sought", *, own: bool) -> bool:
+        may_be = candidates_of(name, self.names, own=own)
+        return len({one.qualified for one in may_be}) > 1 and any(
+            one.qualified in sought.symbols or one.path in sought.files for one in may_be
         )
 
 
 class Sought:
-    """The symbols (qualified names) and files (paths) that are looked for, by the names they go by."""
+    """The symbols and files that are looked for, and the texts by which they are: names, or ends of them."""
 
-    def __init__(self, names: Iterable[str], symbols: AbstractSet[str], files: AbstractSet[str]) -> None:
-        self.names, self.symbols, self.files = frozenset(names), symbols, files
-        longest_first: Sequence[str] = sorted(self.names, key=lambda name: (-len(name), name))
-        self.pattern = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+    def __init__(self, symbols: Iterable[Symbol], files: AbstractSet[str], file_names: Iterable[str]) -> None:
+        every = list(symbols)
+        few = len(every) <= FEW
+        self.symbols = {one.qualified for one in every}
+        self.files = files
+        self.texts = {*file_names, *(text for one in every[:MOST] for text in _texts_of(one, few=few))}
+        self.lasts = {*file_names, *(one.name for one in every)}
 
     def of(self, found: Meant) -> Meant:
         """Return what is sought of what was found."""
@@ -91,3 +110,24 @@ class Sought:
             {path: lines for path, lines in found.files.items() if path in self.files},
             {name: lines for name, lines in found.symbols.items() if name in self.symbols},
         )
+
+
+def _texts_of(symbol: Symbol, *, few: bool) -> list[str]:
+    """Return what a text has that mentions a symbol; with what it lies in where its name is but a word."""
+    if is_distinctive(symbol.name):
+        return [symbol.name]
+    if few and symbol.kind is not SymbolKind.MODULE:
+        return [symbol.name]
+    return [".".join(symbol.qualified.replace("/", ".").split(".")[-2:])]
+
+
+def _one_line(title: str) -> str:
+    return title.replace("\n", " ")
+
+
+def _from_title(found: Meant) -> Meant:
+    """Return lines that count the title as 0."""
+    return Meant(
+        {path: [line - 1 for line in lines] for path, lines in found.files.items()},
+        {name: [line - 1 for line in lines] for name, lines in found.symbols.items()},
+    )

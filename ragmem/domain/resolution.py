@@ -42,6 +42,7 @@ _LOWER_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$")
 _NOUNS = re.compile(r"(?:tion|sion|ment|ing|ure|age|gent|tor)s$")
 _PLURAL = re.compile(r"..[^aiosu]s$")
 _PLURALS_IN_ES = ("sses", "xes", "ches", "shes")
+_BEGINNING = re.compile(r"^(?:\.{0,2}/)+")
 _PATTERN_MARKS = frozenset("*{}<>$?[]")
 
 _SHORTEST = 3
@@ -51,16 +52,15 @@ _SHORTEST_CODE = 6
 _SHORTEST_LONE_PLURAL = 9
 """A single word is taken for a plural where it is long and ends as nouns do: Adams is not two of Adam."""
 
-GENERIC_FILES = frozenset(
-    (
-        "__init__.py __main__.py main.py app.py cli.py utils.py conftest.py setup.py config.py settings.py"
-        " models.py index.js index.ts index.tsx index.html main.js main.ts main.go main.rs lib.rs mod.rs"
-        " package.json pyproject.toml tsconfig.json config.json settings.json config.toml config.yaml"
-        " Makefile Dockerfile README.md CHANGELOG.md CLAUDE.md AGENTS.md SKILL.md MEMORY.md TODO.md index.md"
-        " LICENSE .env .gitignore"
-    ).split()
-)
-"""Files of which a project has several, whatever of them was mentioned so far."""
+_GENERIC = """
+__init__ __main__ main app cli utils util helpers helper common constants types models model settings config
+conftest setup index mod lib server client api routes router handlers handler errors error manager service
+services session base core data store schema test tests hooks hook plugin package pyproject tsconfig makefile
+dockerfile compose readme changelog license contributing claude agents gemini skill memory todo llms notes
+plan spec design style styles env gitignore
+"""
+GENERIC_FILES = frozenset(_GENERIC.split())
+"""What files are called, without their endings, of which a project has several, mentioned or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +158,16 @@ def _form_of_path(name: str) -> str:
     if not path or path.endswith("/") or not _PATTERN_MARKS.isdisjoint(path):
         return ""
     parts = path.split("/")
-    if parts[-1] in GENERIC_FILES:
-        return f"/{parts[-2]}/{parts[-1]}" if len(parts) > 1 and parts[-2] not in {"", "~", ".."} else ""
+    if parts[-1] in {".", ".."}:
+        return ""
+    if parts[-1].lstrip(".").partition(".")[0].casefold() in GENERIC_FILES:
+        return f"/{parts[-2]}/{parts[-1]}" if len(parts) > 1 and parts[-2] not in {"", "~"} else ""
     return f"/{parts[-1]}"
 
 
 def plain_path(name: str) -> str:
-    """Return a path without a leading `./`."""
-    return name.removeprefix("./")
+    """Return a path without what it begins at: `./`, `../`, `/`."""
+    return _BEGINNING.sub("", name)
 
 
 def heads(names: Sequence[Name]) -> dict[str, str]:
@@ -211,7 +213,9 @@ def _heads_of_paths(paths: Sequence[Name]) -> dict[str, str]:
     """Return path -> the one longest path that ends in it; itself where there is none, or more than one."""
     if len(paths) > MAX_PATHS:
         return {}
-    plain = {name.name: f"/{plain_path(name.name).lstrip('/')}" for name in paths}
+    # Of two that are equal, the one that begins nowhere in particular.
+    ranked = sorted((name.name for name in paths), key=lambda name: name.startswith("."))
+    plain = {name: f"/{plain_path(name)}" for name in ranked}
     longest: dict[str, str] = {}
     for name, path in plain.items():
         if not any(other != path and other.endswith(path) for other in plain.values()):

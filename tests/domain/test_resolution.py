@@ -52,9 +52,11 @@ def nodes(*names, stated=(), apart=()):
         (("API Key", "concept"), ("APIs Key", "concept"), ""),
         (("PRD", "concept"), ("PRDs", "concept"), "plural"),
         (("LightHouse Keeper", "concept"), ("lighthouse-keeper", "symbol"), "spelling"),
-        (("ragmem/services/query.py", "file"), ("query.py", "file"), "path"),
-        (("ragmem/services/query.py", "file"), ("./services/query.py", "file"), "path"),
+        (("ragmem/services/tide.py", "file"), ("tide.py", "file"), "path"),
+        (("ragmem/services/tide.py", "file"), ("./services/tide.py", "file"), "path"),
         (("docs/README.md", "file"), ("ragmem/docs/README.md", "file"), "path"),
+        (("../lib/tide.js", "file"), ("lib/tide.js", "file"), "path"),
+        (("/home/ada/pier.md", "file"), ("home/ada/pier.md", "file"), "path"),
     ],
 )
 def test_spellings_of_one_thing_have_one_node(first, second, rule):
@@ -77,8 +79,10 @@ def test_spellings_of_one_thing_have_one_node(first, second, rule):
         (("v1.2.0", "version"), ("1.2.0", "version")),
         (("Ada Winter", "person"), ("ada-winter", "tool")),
         (("Harbor", "organization"), ("harbor", "tool")),
-        (("src/query.py", "file"), ("lib/query.py", "file")),
+        (("src/tide.py", "file"), ("lib/tide.py", "file")),
         (("README.md", "file"), ("docs/README.md", "file")),
+        (("session.go", "file"), ("cmd/session.go", "file")),
+        (("..", "file"), ("src/..", "file")),
         (("__init__.py", "file"), ("ragmem/__init__.py", "file")),
         (("C", "language"), ("C++", "language")),
         (("C++", "language"), ("C#", "language")),
@@ -103,10 +107,10 @@ def test_what_differs_is_never_one_thing(first, second):
 
 
 def test_a_path_that_two_files_end_in_is_neither_of_them():
-    one, other = ("src/query.py", "file"), ("lib/query.py", "file")
+    one, other = ("src/tide.py", "file"), ("lib/tide.py", "file")
 
-    assert nodes(one, ("query.py", "file"))["query.py"] == "src/query.py"
-    assert nodes(one, ("query.py", "file"), other)["query.py"] == "query.py"
+    assert nodes(one, ("tide.py", "file"))["tide.py"] == "src/tide.py"
+    assert nodes(one, ("tide.py", "file"), other)["tide.py"] == "tide.py"
 
 
 def test_what_has_no_type_stays_alone_where_two_things_have_its_name():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-MOST_VALUES = 64
+MOST_VALUES = 32
 """A node takes no more: past it, it is a crossroads of the program that tells nothing about a call."""
 
 MOST_STEPS = 10_000_000

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
 from ragmem.domain.python_facts import unpacked
-from ragmem.domain.python_flow import Kind
+from ragmem.domain.python_flow import MOST_VALUES, Kind
 from ragmem.domain.python_modules import module_name
 from ragmem.domain.python_order import Base, resolution_orders
 from ragmem.domain.python_program import Program
@@ -108,11 +108,16 @@ class _Links:
 
     def calls(self) -> None:
         """Add who calls what."""
-        for (scope, value), line in self.program.calls.items():
-            named = self._named(value)
-            if named is not None:
+        for (scope, line), values in self.program.calls.items():
+            inside = sum(self.program.kinds[value] is Kind.FUNCTION for value in values)
+            for value in values:
+                named = self._named(value)
+                if named is None or (inside >= MOST_VALUES and named[1]):
+                    # What may be anything tells nothing: a dispatcher that all calls of a program go through.
+                    continue
                 number = self.program.scope_files[scope]
-                self._add(number, self.scope_name(scope), named[0], EdgeKind.CALLS, line, internal=named[1])
+                source = self.scope_name(scope)
+                self._add(number, source, named[0], EdgeKind.CALLS, line, internal=named[1])
 
     def inherits(self, bases: dict[int, list[Base]]) -> None:
         """Add what classes derive from."""

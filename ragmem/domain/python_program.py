@@ -27,7 +27,7 @@ class Program(Wired):
     ) -> None:
         super().__init__(Modules(one.path for one in files))
         self.files = list(files)
-        self.calls: dict[tuple[int, int], int] = {}
+        self.calls: dict[Place, set[int]] = {}
         self.scope_files: list[int] = []
         self.scope_rows: list[Mapping[str, Any]] = []
         self._exports: dict[str, set[str]] = {}
@@ -93,11 +93,8 @@ class Program(Wired):
         )
 
     def called(self, place: Place, value: int) -> None:
-        """Keep a call, the first line of several."""
-        key = (place[0], value)
-        line = self.calls.get(key)
-        if line is None or place[1] < line:
-            self.calls[key] = place[1]
+        """Keep a call."""
+        self.calls.setdefault(place, set()).add(value)
 
     def _import_all(self) -> None:
         stars: list[tuple[str, str]] = []

@@ -156,7 +156,7 @@ class Wired(Builtins):
 
     def sliced(self, value: int, about: tuple[int, int | None, int, int]) -> None:
         """Let a part of a list reach a node."""
-        if self.kinds[value] is Kind.BOX:
+        if self.kinds[value] is Kind.BOX and self.held(value).kind in {"list", "tuple"}:
             box = self.made(about[3], "list")
             self.put(about[3], box)
             self.each_element(value, self._sliced_element, (*about[:3], box, self.held(value).length))

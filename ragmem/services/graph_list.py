@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.entity_spellings import spellings
 from ragmem.catalog.passages import Passage, passages
 from ragmem.catalog.terms import STOP_WORDS, terms_of
 from ragmem.catalog.words import pairs, stem, words_of
@@ -120,7 +121,7 @@ def graph_list(
     first = [hit for hit in first if open_words[hit.chunk_id]]
     if not first:
         return []
-    named = _named(store, question, [read[hit.chunk_id].passage for hit in first])
+    named = _named(catalog, store, question, [read[hit.chunk_id].passage for hit in first])
     rarest = sorted((name.known for names in named.values() for name in names), key=len)
     beyond = dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in read)
     read |= _read(catalog, list(beyond)[:BEYOND], projects)
@@ -159,17 +160,26 @@ def _first(seeds: Sequence[Hit], read: Mapping[str, _Read]) -> list[Hit]:
     return list(best.values())
 
 
-def _named(store: TellsMentions, question: str, starts: Sequence[Passage]) -> dict[str, list[_Name]]:
-    """Return start -> the names in it that the question does not have."""
+def _named(
+    catalog: Catalog, store: TellsMentions, question: str, starts: Sequence[Passage]
+) -> dict[str, list[_Name]]:
+    """Return start -> the names in it that the question does not have, under any of their spellings."""
     asked = {*words_of(question), *map(stem, STOP_WORDS)}
     named: dict[str, list[_Name]] = {start.chunk_id: [] for start in starts}
     for project in dict.fromkeys(start.project for start in starts):
         chunks = [start.chunk_id for start in starts if start.project == project]
-        for chunk, entities in store.mentions(chunks, project=project, most=HUB).items():
-            for entity, known in list(entities.items())[:NAMES]:
-                words = words_of(entity)
-                if not asked.issuperset(words):
-                    named[chunk].append(_Name(entity, words, known))
+        mentions = store.mentions(chunks, project=project, most=HUB)
+        followed = {chunk: list(entities.items())[:NAMES] for chunk, entities in mentions.items()}
+        others = spellings(
+            catalog.database, project, {entity for pairs in followed.values() for entity, _ in pairs}
+        )
+        for chunk, entities in followed.items():
+            for entity, known in entities:
+                spelt = {spelling: words_of(spelling) for spelling in (entity, *others.get(entity, ()))}
+                # What the question has under another name is no second thing either.
+                if any(asked.issuperset(words) for words in spelt.values()):
+                    continue
+                named[chunk] += [_Name(spelling, words, known) for spelling, words in spelt.items()]
     return named
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ragmem.catalog import fulltext
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.entity_spellings import entities_of
 from ragmem.domain import question as reading
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import Hit
@@ -285,11 +286,13 @@ def _ask_engine(
         projects = tuple(catalog.overview.counts()["project"])
     ranks: dict[str, int] = {}
     graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
+    words = list(question.keywords or keywords(question.text))
     for project in projects:
         data = store.native_query(
             question.text,
             question.mode,
-            keywords=question.keywords or keywords(question.text),
+            # The graph knows a thing by one of its names.
+            keywords=[*words, *entities_of(catalog.database, project, words)],
             limit=policy.candidates if question.filtered else max(question.limit * 3, 20),
             project=project,
         ).get("data", {})

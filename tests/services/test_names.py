@@ -13,7 +13,9 @@ from ragmem.catalog.entity_names import AT_ONCE
 from ragmem.domain.model import Draft, State
 from ragmem.memory import Ragmem
 from ragmem.services import merges
+from ragmem.services.graph_list import graph_list
 from ragmem.services.invariants import violations
+from ragmem.services.query import Question
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 LIGHTRAG = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
@@ -261,3 +263,47 @@ def test_the_order_of_memories_changes_no_more_than_the_names_of_nodes(order, at
                 found.append(parts(memory))
 
     assert found[0] == found[1]
+
+
+def test_a_second_hop_goes_by_any_name_of_a_thing(open_memory):
+    memory = open_memory()
+    memory.ingest(
+        [draft("stated", "The decision: we keep the Harbor Control Protocol (HCP) because it lasts.")]
+    )
+    memory.ingest(
+        [
+            draft(
+                "start", "We decided that Pierd speaks HCP because the tide was the root cause of the error."
+            ),
+            draft("end", "The Harbor Control Protocol was invented by Ada Winter, because the fix was late."),
+            draft("else", "The pump of the harbour failed in March, because the fix of the error was late."),
+        ]
+    )
+    seeds = memory.store.search("who invented what Pierd speaks", limit=10, projects=["user"])
+    titles = {one.id: one.title for one in memory.catalog.memories.each()}
+    start = [hit for hit in seeds if titles[hit.memory_id] == "start"]
+    found = graph_list(
+        memory.catalog,
+        memory.store,
+        "who invented what Pierd speaks",
+        projects=["user"],
+        limit=5,
+        seeds=start,
+    )
+
+    assert [titles[hit.memory_id] for hit in found][:1] == ["end"]
+
+
+def test_a_mode_of_the_engine_is_asked_for_the_entity_of_a_name(memory):
+    memory.ingest([draft("long", LONG), draft("short", SHORT)])
+    asked = []
+    native = memory.store.native_query
+
+    def listen(query, mode, *, keywords, **options):
+        asked.extend(keywords)
+        return native(query, mode, keywords=keywords, **options)
+
+    memory.store.native_query = listen
+    memory.query("x", question=Question("what does tide.py call", projects=("user",), mode="local"))
+
+    assert "pier/services/tide.py" in asked

@@ -35,10 +35,7 @@ def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str]) -> Shape
             "entity": {
                 **_place(first),
                 "descriptions": first.entity.description.splitlines(),
-                "projects": [
-                    {**_place(view.place), "memories": view.memories, "neighbours": view.place.degree}
-                    for view in views
-                ],
+                "projects": [{**_place(view.place), "memories": view.memories} for view in views],
                 "also_in": list(elsewhere),
             },
             "memories": [_told(one) for view in views for one in view.told],

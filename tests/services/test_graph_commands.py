@@ -135,6 +135,15 @@ def test_secrets_are_not_shown(graph):
     assert "[redacted" in graph("entity", "log", "--json").stdout
 
 
+def test_a_name_that_is_a_secret_is_not_proposed(graph, open_memory):
+    with open_memory() as memory:
+        store(memory, "A slip.", (TOKEN, "slip"), datetime(2026, 5, 1, tzinfo=UTC), "user")
+    shown = graph("entity", TOKEN[:-1] + "Z")
+    assert shown.returncode == 2
+    assert "[redacted" in shown.stderr.splitlines()[2]
+    assert TOKEN not in shown.stderr
+
+
 def test_the_top_names_the_project_where_there_are_several(graph):
     assert "gullwing" in graph("graph", "--all").stdout
     assert "gullwing" not in graph("graph", "-p", "gullwing").stdout

@@ -61,7 +61,8 @@ def _imports(captures: "Captures") -> Iterator[Import]:
     if found := _USING.match(node_text(captures["import"][0])):
         if found[2]:
             module, _, member = found[3].rpartition(".")
-            yield Import(module, member, found[2])
+            if module:
+                yield Import(module, member, found[2])
         else:
             yield Import(found[3], "*", "*")
 

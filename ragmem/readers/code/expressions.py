@@ -83,6 +83,8 @@ def receiver_of(syntax: Syntax, text: str) -> str:
 
 
 def _named(syntax: Syntax, path: str) -> str:
+    if path.endswith(".class"):  # Java's name for what is known of a class
+        return "?"
     if path.endswith(".this"):  # Java's name for the object around an inner one
         return "@self"
     if path.startswith("@"):

@@ -3,6 +3,7 @@
 import functools
 import importlib
 import re
+import time
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type
 from ragmem.readers.code.syntax import Naming, Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from tree_sitter import Language, Node, Query
+    from tree_sitter import Language, Node, Parser, Query
 
     Captures = dict[str, list[Node]]
 
@@ -35,6 +36,10 @@ _LONGEST_TEXT = 300
 """Characters of a type or a value that are read: what matters stands first."""
 _LONGEST_RECEIVER = 160
 _LONGEST_TOKENS = 4_000
+LONGEST_SECONDS = 5.0
+"""Of the processor; the largest files that people write take a fifth of this."""
+_PIECE = 4_096
+"""Bytes that the parser takes at once; no text of one piece is slow."""
 _MOST_MATCHES = 128
 """Matches that the query keeps open at once; it would take time in the square of them."""
 _DEEPEST = 60
@@ -76,6 +81,10 @@ class _Facts:
         return {name: value for name, value in rows.items() if value or name == "namespace"}
 
 
+class SlowFileError(Exception):
+    """A file takes longer to parse than any that a person writes."""
+
+
 @functools.lru_cache(maxsize=16)
 def _loaded(package: str, entry: str, query: str) -> "tuple[Language, Query]":
     from tree_sitter import Language, Query  # noqa: PLC0415 - a question must not pay for it
@@ -85,12 +94,18 @@ def _loaded(package: str, entry: str, query: str) -> "tuple[Language, Query]":
 
 
 def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFile:
-    """Read one file. What the grammar cannot read is passed over and told in `problem`."""
+    """Read one file. What the grammar cannot read is passed over and told in `problem`.
+
+    Raises SlowFileError for a file that no parser gets through in LONGEST_SECONDS.
+    """
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
     grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
-    source = syntax.prepared(text).encode("utf-8", "replace")
-    tree = Parser(grammar).parse(source)
+    text = text.encode("utf-8", "replace").decode()
+    source = syntax.prepared(text).encode()
+    parser = Parser(grammar)
+    _check_time(parser, source)
+    tree = parser.parse(source)
     cursor = QueryCursor(query, match_limit=_MOST_MATCHES)
     matches = [found for _, found in cursor.matches(tree.root_node)]
     reader = _Reader(path, text, source, language, syntax)
@@ -99,6 +114,25 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
         (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
     )
     return reader.read(matches, problem=problem, first_code=first_code)
+
+
+def _check_time(parser: "Parser", source: bytes) -> None:
+    """Raise SlowFileError for a text over which the parser breaks its head.
+
+    Only a parser that asks for its text piece by piece can be stopped, and only trees of a whole text can be
+    searched safely (py-tree-sitter 0.26 crashes otherwise): what is large enough to matter is parsed twice.
+    """
+    if len(source) < _PIECE:
+        return
+    until = time.thread_time() + LONGEST_SECONDS
+    try:
+        parser.parse(
+            lambda offset, _: source[offset : offset + _PIECE],
+            progress_callback=lambda *_: time.thread_time() > until,
+        )
+    except ValueError:
+        parser.reset()
+        raise SlowFileError from None
 
 
 def _errors(grammar: "Language", root: "Node") -> str:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # the parser is loaded when a file is read
 
 _MOST_LEFT_OUT = 40
 """Statements that are left out one by one; a file with more of them is of another Python."""
+_MOST_CHARACTERS = 2_000_000
+"""Parsed for one file, over and over."""
 
 
 def read_python(path: str, text: str) -> ParsedFile:
@@ -24,7 +26,7 @@ def read_python(path: str, text: str) -> ParsedFile:
 def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
     lines = text.split("\n")
     left_out: list[int] = []
-    for _ in range(_MOST_LEFT_OUT):
+    for _ in range(min(_MOST_LEFT_OUT, 1 + _MOST_CHARACTERS // (len(text) + 1))):
         at = getattr(error, "lineno", None)
         if not isinstance(error, SyntaxError) or not at:
             break

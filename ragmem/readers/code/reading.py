@@ -9,7 +9,7 @@ from ragmem.errors import SourceError
 from ragmem.readers.code.c import is_cpp
 from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of
 from ragmem.readers.code.manifests import read_manifest
-from ragmem.readers.code.outline import outline
+from ragmem.readers.code.outline import LONGEST_SECONDS, SlowFileError, outline
 from ragmem.readers.code.refusals import refusal
 from ragmem.readers.code.syntax import Syntax
 
@@ -47,7 +47,10 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
         return read_python(path, text)
     if name == "c" and path.endswith(".h") and is_cpp(text):
         name = "cpp"
-    return outline(path, text, language=name, syntax=_syntax(name, path))
+    try:
+        return outline(path, text, language=name, syntax=_syntax(name, path))
+    except SlowFileError:
+        return unread(path, text, name, f"its parser takes more than {LONGEST_SECONDS:.0f} seconds")
 
 
 def unread(path: str, text: str, language: str, problem: str) -> ParsedFile:

@@ -68,6 +68,7 @@ def _values(line: str, at: int) -> Iterator[Mention]:
         named = classify_code(value) if _SPECIFIC.search(value) and not _EXAMPLE.match(value) else None
         if named is not None:
             name, kind, _ = named
+            kind = "project" if line.startswith("--repo", found.start()) and "." not in name else kind
             yield Mention(found.start(1), found.end(1), name, kind, IDENTIFIER_WEIGHT * LINE_FACTOR)
 
 

@@ -146,6 +146,7 @@ _KINDS = {
     "event": "hook event conference milestone sprint",
     "organization": "inc labs corp gmbh ltd university foundation team",
     "language": "language",
+    "project": "project repo repository monorepo codebase",
     "tool ": "database db",
 }
 KIND_NOUNS: Mapping[str, str] = MappingProxyType(

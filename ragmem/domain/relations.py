@@ -39,6 +39,8 @@ _CLAUSE = re.compile(r"[.;!?](?:\s|$)|\|")
 _ARROW = re.compile(r"\s*[`*\"')]*\s*(?:\([^()]{0,40}\))?\s*(?:\u2192|->|=>|-->|\u21d2)\s*[`*\"'(]*$")
 _AGAIN = re.compile(r"[\s`*)\"']*(?:,|;|\band\b|\bthen\b|\bbut\b|, )\s*(?:and |then |but |also )*\w+")
 _VALUE_GAP = re.compile(r"[\"'`]?[ =:][ =]?[\"'`]?$")
+_EXPLAINS = re.compile(r"\s[\u2014\u2013]\s|:\s")
+_SEMICOLON = re.compile(r"[`*_\"')]*; ?[`*_\"'(]*$")
 _ADJACENT = re.compile(r"(?:['\u2019]s)?[ `*]{1,3}$")
 
 
@@ -191,22 +193,25 @@ def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
         before = subjects if nearest[0].type == "version" else nearest
         if _ARROW.match(gap):
             yield Link(before[-1], after[0], "to", VERB_WEIGHT, text)
-            continue
-        if _CLAUSE.search(gap):
+        elif _CLAUSE.search(gap):
             subjects = after
-            if ";" in gap and len(gap) <= 4:
+            if _SEMICOLON.match(gap):
                 yield Link(before[-1], after[0], CO_MENTIONED, CO_MENTION_WEIGHT, text)
-            continue
-        if _ADJACENT.match(gap):
+        elif _ADJACENT.match(gap):
             yield Link(before[-1], after[0], "has", BRACKET_WEIGHT, text)
-            continue
-        near = len(gap) <= MAX_GAP_CHARS
-        verb, passive, sure = verb_in(gap) if near else ("", False, False)
-        if not verb:
-            yield Link(subjects[0], after[0], CO_MENTIONED, CO_MENTION_WEIGHT, text)
-            continue
-        sources = subjects if _AGAIN.match(gap) else before
-        for source in sources[:MAX_LISTED]:
-            for target in after[:MAX_LISTED]:
-                pair = (target, source) if passive else (source, target)
-                yield Link(*pair, verb, VERB_WEIGHT if sure else PREPOSITION_WEIGHT, text)
+        else:
+            yield from _said(text, gap, subjects if _AGAIN.match(gap) else before, after, subjects[0])
+
+
+def _said(
+    text: str, gap: str, sources: Sequence[Mention], targets: Sequence[Mention], subject: Mention
+) -> Iterator[Link]:
+    """Yield what the words of a gap say: a verb of all on both sides, else only that they stand near."""
+    verb, passive, sure = verb_in(gap) if len(gap) <= MAX_GAP_CHARS else ("", False, False)
+    if not verb:
+        for target in targets[:MAX_LISTED] if _EXPLAINS.search(gap) else targets[:1]:
+            yield Link(subject, target, CO_MENTIONED, CO_MENTION_WEIGHT, text)
+        return
+    for source, target in product(sources[:MAX_LISTED], targets[:MAX_LISTED]):
+        pair = (target, source) if passive else (source, target)
+        yield Link(*pair, verb, VERB_WEIGHT if sure else PREPOSITION_WEIGHT, text)

@@ -57,7 +57,7 @@ def _symbol(bare: str, noun: str | None, *, code: bool) -> str:
         return noun if noun in {"config", "library"} else "symbol"
     if _MOMENT.search(bare) and bare[0].isupper():
         return "event"
-    if noun in {"tool", "library", "service", "config", "model", "event", "protocol", "dataset"}:
+    if noun in {"tool", "library", "service", "config", "model", "event", "protocol", "dataset", "project"}:
         return noun
     if not code and _HUMPS.match(bare) and not _CLASSLIKE.search(bare):
         return "tool"

@@ -49,6 +49,34 @@ PIECES = st.sampled_from(
 )
 TEXTS = st.text(max_size=200) | st.lists(PIECES, max_size=40).map(" ".join)
 
+TYPED = [
+    ("It was written by Ada Lovelace in spring.", "Ada Lovelace", "person"),
+    ("It is sold by Anthropic only.", "Anthropic", "organization"),
+    ("They moved to Umbrella last year.", "Umbrella", "tool"),
+    ("We use React there.", "React", "library"),
+    ("It is written in Rust by hand.", "Rust", "language"),
+    ("It asks `mistral-small-24b-instruct` first.", "mistral-small-24b-instruct", "model"),
+    ("The Billing Service failed again.", "Billing Service", "service"),
+    ("It listens on port 8123 here.", "port 8123", "host"),
+    ("Look at `src/rows/` first.", "src/rows/", "file"),
+    ("Then call `load_rows()` again.", "load_rows", "symbol"),
+    ("Then run `npm run build` again.", "npm run build", "command"),
+    ("Set `CACHE_SIZE=3` first.", "CACHE_SIZE", "config"),
+    ("It raised a KeyError again.", "KeyError", "error"),
+    ("It says `connection refused by peer` then.", "connection refused by peer", "error"),
+    ("See RFC 7231 for it.", "RFC 7231", "protocol"),
+    ("This follows ADR 12 as agreed.", "ADR 12", "concept"),
+    ("It needs Python 3.12 at least.", "Python 3.12", "version"),
+    ("We score MMLU as well.", "MMLU", "dataset"),
+    ("It was merged as PR #12 today.", "PR #12", "event"),
+    ("It runs on SessionStart in each.", "SessionStart", "event"),
+    ("The `parser_core` library is old.", "parser_core", "library"),
+    ("- `tools/rower/` - a daemon for rows", "tools/rower/", "service"),
+    ("Keep VALID_KINDS in step.", "VALID_KINDS", "symbol"),
+    ("Ask `POST /api/rows?x=1` for it.", "POST /api/rows", "symbol"),
+    ("We moved the Umbrella project there.", "Umbrella", "project"),
+]
+
 
 def of(text, heading="", **limits):
     return extract(Chunk("c1", "m1", 0, text, heading, 0, len(text)), **limits)
@@ -154,35 +182,7 @@ def test_a_line_of_a_shell_is_its_command_with_what_it_is_given():
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "kind"),
-    [
-        ("It was written by Ada Lovelace in spring.", "Ada Lovelace", "person"),
-        ("It is sold by Anthropic only.", "Anthropic", "organization"),
-        ("They moved to Umbrella last year.", "Umbrella", "tool"),
-        ("We use React there.", "React", "library"),
-        ("It is written in Rust by hand.", "Rust", "language"),
-        ("It asks `mistral-small-24b-instruct` first.", "mistral-small-24b-instruct", "model"),
-        ("The Billing Service failed again.", "Billing Service", "service"),
-        ("It listens on port 8123 here.", "port 8123", "host"),
-        ("Look at `src/rows/` first.", "src/rows/", "file"),
-        ("Then call `load_rows()` again.", "load_rows", "symbol"),
-        ("Then run `npm run build` again.", "npm run build", "command"),
-        ("Set `CACHE_SIZE=3` first.", "CACHE_SIZE", "config"),
-        ("It raised a KeyError again.", "KeyError", "error"),
-        ("It says `connection refused by peer` then.", "connection refused by peer", "error"),
-        ("See RFC 7231 for it.", "RFC 7231", "protocol"),
-        ("This follows ADR 12 as agreed.", "ADR 12", "concept"),
-        ("It needs Python 3.12 at least.", "Python 3.12", "version"),
-        ("We score MMLU as well.", "MMLU", "dataset"),
-        ("It was merged as PR #12 today.", "PR #12", "event"),
-        ("It runs on SessionStart in each.", "SessionStart", "event"),
-        ("The `parser_core` library is old.", "parser_core", "library"),
-        ("- `tools/rower/` - a daemon for rows", "tools/rower/", "service"),
-        ("Keep VALID_KINDS in step.", "VALID_KINDS", "symbol"),
-        ("Ask `POST /api/rows?x=1` for it.", "POST /api/rows", "symbol"),
-    ],
-)
+@pytest.mark.parametrize(("text", "name", "kind"), TYPED)
 def test_the_type_is_what_form_or_neighbours_tell(text, name, kind):
     assert types(text).get(name) == kind
 
@@ -220,6 +220,10 @@ def test_code_names_what_it_begins_with(code, name, kind):
 )
 def test_code_without_a_name_names_nothing(code):
     assert types(f"Look at `{code}` first.") == {}
+
+
+def test_every_type_can_be_told():
+    assert {kind for _, _, kind in TYPED} == set(ENTITY_TYPES)
 
 
 def test_a_word_that_the_text_writes_small_as_well_is_no_name():

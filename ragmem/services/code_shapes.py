@@ -96,6 +96,8 @@ def impact_shape(found: Impact, *, limit: int) -> dict[str, Any]:
             "reached_total": len(found.reached),
             "tests": [reached_shape(one) for one in found.tests[:limit]],
             "tests_total": len(found.tests),
+            "helpers": [reached_shape(one) for one in found.helpers[:limit]],
+            "helpers_total": len(found.helpers),
         }
     )
     return shape | memories_shape(found.memories, limit=limit)

@@ -29,14 +29,16 @@ class Reached:
 class Impact:
     """What a change of the target reaches, nearest and strongest first.
 
-    `reached` goes as deep as was asked, without tests; `tests` are of any depth. `depths` counts all that is
-    reached at each depth, without tests, also beyond.
+    `reached` goes as deep as was asked, without what is there for tests; `tests` are of any depth, and
+    `helpers` what else of their files leads to them. `depths` counts all that is reached at each depth,
+    without tests and helpers, also beyond.
     """
 
     target: Target
     depth: int
     reached: tuple[Reached, ...]
     tests: tuple[Reached, ...]
+    helpers: tuple[Reached, ...]
     depths: dict[int, int]
     memories: Memories
 
@@ -61,11 +63,13 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
         if one.located.symbol.is_test or one.located.path in helping
     }
     plain = [one for one in every if one.located.symbol.qualified not in testing]
+    tests, helpers = _covering([one for one in every if one.located.symbol.qualified in testing])
     return Impact(
         target,
         depth,
         tuple(one for one in plain if one.depth <= depth),
-        tuple(_covering([one for one in every if one.located.symbol.qualified in testing])),
+        tests,
+        helpers,
         dict(sorted(Counter(one.depth for one in plain).items())),
         memories_of(catalog, project, symbols=target.symbols, paths=target.paths, limit=memories),
     )
@@ -132,15 +136,19 @@ def _test_files(catalog: Catalog, project: str, reached: Sequence[Reached]) -> s
     return {one.path for one in found if one.symbol.is_test and one.symbol.kind is SymbolKind.MODULE}
 
 
-def _covering(reached: Sequence[Reached]) -> list[Reached]:
-    """Return the tests; of a file of which none is there, the nearest of what it has."""
-    tests = [one for one in reached if _is_a_test(one)]
-    shown = {one.located.path for one in tests}
+def _covering(reached: Sequence[Reached]) -> tuple[tuple[Reached, ...], tuple[Reached, ...]]:
+    """Return the tests, with the nearest of each file of which none is there, and what else there is."""
+    covered = {one.located.path for one in reached if _is_a_test(one)}
+    tests: list[Reached] = []
+    helpers: list[Reached] = []
     for one in reached:
-        if one.located.path not in shown:
-            shown.add(one.located.path)
+        if _is_a_test(one) or one.located.path not in covered:
             tests.append(one)
-    return sorted(tests, key=lambda one: (one.depth, not _is_a_test(one), -one.score))
+            covered.add(one.located.path)
+        else:
+            helpers.append(one)
+    tests.sort(key=lambda one: (one.depth, not _is_a_test(one), -one.score))
+    return tuple(tests), tuple(helpers)
 
 
 def _is_a_test(one: Reached) -> bool:

@@ -3,13 +3,14 @@
 import hashlib
 import secrets
 import zlib
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.code import Rename
+from ragmem.catalog.code_neighbours import Neighbours
 from ragmem.catalog.database import Connection, Database
 from ragmem.domain.code import Edge, ParsedFile, Symbol, SymbolKind
 from ragmem.domain.code_edges import MAX_NAME
@@ -92,26 +93,36 @@ class CodeWriting:
                 )
             }
 
-    def parsed(self, standing: Standing, *, without: Container[str]) -> Iterator[ParsedFile]:
-        """Yield the other files as they were parsed, without what is said of them and of their symbols."""
+    def neighbours(self, standing: Standing) -> Neighbours:
+        """Return how the files refer to each other."""
+        return Neighbours(self._database, standing.number)
+
+    def parsed(self, standing: Standing, *, wanted: Callable[[str], bool]) -> Iterator[ParsedFile]:
+        """Yield the files whose paths are wanted as they were parsed, without what is said of them."""
         with self._database.read() as connection:
-            symbols: dict[int, list[Symbol]] = {}
-            for number, qualified, name, kind, line, end_line, is_test in connection.execute(
-                "SELECT file, qualified, name, kind, line, end_line, is_test FROM code_symbols"
-                " WHERE root = ? ORDER BY n",
+            rows = connection.execute(
+                "SELECT n, path, language, module FROM code_files WHERE root = ? ORDER BY path",
                 (standing.number,),
-            ):
-                symbols.setdefault(number, []).append(
-                    Symbol(qualified, name, SymbolKind(kind), line, end_line, is_test=bool(is_test))
+            ).fetchall()
+            for batch in batches(row for row in rows if wanted(row[1])):
+                numbers = [number for number, *_ in batch]
+                symbols: dict[int, list[Symbol]] = {}
+                for number, qualified, name, kind, line, end_line, is_test in connection.execute(
+                    "SELECT file, qualified, name, kind, line, end_line, is_test FROM code_symbols"
+                    f" WHERE file IN ({marks(numbers)}) ORDER BY file, n",
+                    numbers,
+                ):
+                    symbols.setdefault(number, []).append(
+                        Symbol(qualified, name, SymbolKind(kind), line, end_line, is_test=bool(is_test))
+                    )
+                facts = dict(
+                    connection.execute(
+                        f"SELECT file, data FROM code_facts WHERE file IN ({marks(numbers)})", numbers
+                    ).fetchall()
                 )
-            for number, path, language, module, data in connection.execute(
-                "SELECT f.n, f.path, f.language, f.module, d.data FROM code_files f"
-                " JOIN code_facts d ON d.file = f.n WHERE f.root = ? ORDER BY f.path",
-                (standing.number,),
-            ):
-                if path not in without:
-                    facts = orjson.loads(zlib.decompress(data))
-                    yield ParsedFile(path, language, module, "", tuple(symbols.get(number, ())), facts)
+                for number, path, language, module in batch:
+                    found = orjson.loads(zlib.decompress(facts[number]))
+                    yield ParsedFile(path, language, module, "", tuple(symbols.get(number, ())), found)
 
     def write(
         self,

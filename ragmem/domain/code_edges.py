@@ -11,14 +11,18 @@ MAX_NAME = 500
 _COVERS = frozenset({EdgeKind.CALLS, EdgeKind.IMPORTS})
 
 
-def edges_by_file(files: Sequence[ParsedFile], edges: Iterable[Edge]) -> Mapping[str, list[Edge]]:
+def edges_by_file(
+    files: Sequence[ParsedFile], edges: Iterable[Edge], *, tests: Mapping[str, bool] | None = None
+) -> Mapping[str, list[Edge]]:
     """Return path -> edges of each file, in order.
 
     A source that its file does not define, as a lambda, is what it lies in. A target counts as internal only
     where one of the files defines it. From a test to what it calls or imports and what is no test itself
     leads an edge of its own.
     """
-    tests = {symbol.qualified: symbol.is_test for file in files for symbol in file.symbols}
+    part = tests is not None
+    if tests is None:
+        tests = {symbol.qualified: symbol.is_test for file in files for symbol in file.symbols}
     defined = {file.path: {symbol.qualified for symbol in file.symbols} for file in files}
     modules = {file.path: file.symbols[0].qualified for file in files if file.symbols}
     found: dict[str, dict[Edge, None]] = {file.path: {} for file in files}
@@ -26,7 +30,7 @@ def edges_by_file(files: Sequence[ParsedFile], edges: Iterable[Edge]) -> Mapping
         if edge.path not in modules:
             continue
         source = _defined(edge.source, defined[edge.path]) or modules[edge.path]
-        internal = edge.internal and edge.target in tests
+        internal = (part or edge.internal) and edge.target in tests
         if max(len(source), len(edge.target)) > MAX_NAME:
             continue
         if source != edge.source or internal != edge.internal:

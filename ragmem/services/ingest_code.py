@@ -11,10 +11,7 @@ from ragmem.catalog.code import Rename
 from ragmem.catalog.code_writing import CodeWriting, FileRows, OvertakenError, Seen, Standing, links_of
 from ragmem.catalog.queue import turn
 from ragmem.config import Settings
-from ragmem.domain.code import Edge, ParsedFile
-from ragmem.domain.code_edges import edges_by_file
-from ragmem.domain.code_linking import link
-from ragmem.domain.python_code import link_python
+from ragmem.domain.code import Edge
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.code_files import CodeFiles, find_code, root_of
 from ragmem.readers.files import show
@@ -22,6 +19,7 @@ from ragmem.readers.git_history import head_of
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity
 from ragmem.services.code_moves import committed, led_to, moved
 from ragmem.services.code_on_disk import CodeOnDisk, read_disk
+from ragmem.services.code_relinking import relink
 from ragmem.services.code_report import CodeReport
 from ragmem.services.progress import Progress
 from ragmem.services.scope import finder, remember_projects
@@ -31,8 +29,6 @@ LOCK_NAME = "code.lock"
 
 RULES = f"{__version__}/1"
 """What the files were read by: another release may find more in the same file."""
-
-PYTHON = "python"
 
 _TRIES = 5
 """How often a run begins anew that one of another machine has overtaken."""
@@ -105,13 +101,17 @@ def ingest_code(
     if not dry_run:
         catalog.prepare()
     if dry_run:
-        plan = _plan(catalog, settings, place, home=home, progress=progress)
+        plan = _plan(catalog, settings, place, home=home, dry_run=True, progress=progress)
         report = plan.report
         report.dry_run = True
     else:
         remember_projects(catalog, projects)
         with turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s):
             report = _bring_up_to_date(catalog, settings, place, home=home, progress=progress)
+    if not report.languages:
+        counts = catalog.code.counts(report.project)
+        report.symbols, report.edges = counts.symbols, counts.edges
+        report.languages.update(file.language for file in catalog.code.files(report.project))
     report.seconds = time.perf_counter() - started
     return report
 
@@ -130,7 +130,7 @@ def _bring_up_to_date(
     catalog: Catalog, settings: Settings, place: _Place, *, home: Path, progress: Progress
 ) -> CodeReport:
     for tries in range(1, _TRIES + 1):
-        plan = _plan(catalog, settings, place, home=home, progress=progress)
+        plan = _plan(catalog, settings, place, home=home, dry_run=False, progress=progress)
         if not plan.due:
             break
         try:
@@ -152,7 +152,9 @@ def _bring_up_to_date(
     return plan.report
 
 
-def _plan(catalog: Catalog, settings: Settings, place: _Place, *, home: Path, progress: Progress) -> _Plan:
+def _plan(
+    catalog: Catalog, settings: Settings, place: _Place, *, home: Path, dry_run: bool, progress: Progress
+) -> _Plan:
     writing = CodeWriting(catalog.database, place.identity.id)
     there = catalog.exists()
     standing = writing.standing() if there else Standing()
@@ -172,40 +174,30 @@ def _plan(catalog: Catalog, settings: Settings, place: _Place, *, home: Path, pr
     renames += moved(known, disk, [path for path in gone if path not in explained])
     report = _report(compared, renames)
     if not (disk.parsed or gone or not standing.complete):
-        counts = catalog.code.counts(place.identity.id)
-        report.symbols, report.edges = counts.symbols, counts.edges
-        report.languages.update(file.language for file in catalog.code.files(place.identity.id))
         return _Plan(standing, report, head, renames=renames, due=bool(renames))
-    stored = writing.parsed(standing, without={*disk.parsed, *gone}) if there else iter(())
-    files = sorted([*stored, *disk.parsed.values()], key=lambda file: file.path)
-    edges = edges_by_file(files, linked(files))
-    report.languages.update(file.language for file in files)
-    report.symbols = sum(len(file.symbols) for file in files)
-    report.edges = sum(map(len, edges.values()))
-    rows = list(_rows(files, edges, {**compared.kept, **disk.seen}, disk))
+    whole = anew or dry_run or not standing.complete
+    relinked = relink(writing, standing, known, disk, gone, whole=whole)
+    rows = list(_rows(relinked.edges, {**compared.kept, **disk.seen}, disk))
     report.relinked = [row.path for row in rows if row.edges is not None and row.parsed is None]
+    if dry_run:
+        # Else it is counted once it is written.
+        report.languages.update(file.language for file in relinked.files)
+        report.symbols = sum(len(file.symbols) for file in relinked.files)
+        report.edges = sum(map(len, relinked.edges.values()))
     return _Plan(standing, report, head, gone, rows, renames, due=True)
 
 
-def linked(files: Sequence[ParsedFile]) -> list[Edge]:
-    """Return the edges of all files of a project, each language linked by its own rules."""
-    python = [file for file in files if file.language == PYTHON]
-    return [*link_python(python), *link([file for file in files if file.language != PYTHON])]
-
-
-def _rows(
-    files: Iterable[ParsedFile], edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeOnDisk
-) -> Iterable[FileRows]:
-    for file in files:
-        links = links_of(edges[file.path])
-        was = seen[file.path]
+def _rows(edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeOnDisk) -> Iterable[FileRows]:
+    for path in sorted({*edges, *disk.touched}):
+        was = seen[path]
+        links = links_of(edges[path]) if path in edges else was.links
         now = replace(was, links=links)
-        if file.path in disk.parsed:
-            yield FileRows(file.path, now, edges[file.path], disk.parsed[file.path])
+        if path in disk.parsed:
+            yield FileRows(path, now, edges[path], disk.parsed[path])
         elif links != was.links:
-            yield FileRows(file.path, now, edges[file.path])
-        elif file.path in disk.touched:
-            yield FileRows(file.path, now)
+            yield FileRows(path, now, edges[path])
+        elif path in disk.touched:
+            yield FileRows(path, now)
 
 
 def _report(compared: _Compared, renames: Sequence[Rename]) -> CodeReport:

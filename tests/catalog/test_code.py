@@ -150,7 +150,10 @@ def test_what_git_tells_of_a_rename_takes_the_place_of_a_guess_and_not_the_other
 def test_facts_come_back_as_they_were_without_those_that_were_parsed_anew(catalog, code):
     del code
     writing = CodeWriting(catalog.database, PROJECT)
-    stored = {file.path: file for file in writing.parsed(writing.standing(), without={"shop/pay.py"})}
+    stored = {
+        file.path: file
+        for file in writing.parsed(writing.standing(), wanted=lambda path: path != "shop/pay.py")
+    }
     assert set(stored) == {"shop/cart.py", "tests/test_cart.py"}
     assert stored["shop/cart.py"].facts == {"calls": ["shop/cart.py"]}
     assert [one.qualified for one in stored["tests/test_cart.py"].symbols] == [

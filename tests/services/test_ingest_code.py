@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -46,9 +47,11 @@ def commit(root: Path, message: str = "work") -> None:
     git(root, "commit", "-qm", message)
 
 
-@pytest.fixture
-def shop(notes):
-    """A repository of three files, outside of which nothing is read."""
+@pytest.fixture(params=["whole", "near"])
+def shop(notes, request, monkeypatch):
+    """A repository of three files, outside of which nothing is read; changes are linked as in a large one."""
+    if request.param == "near":
+        monkeypatch.setattr("ragmem.services.code_relinking.WHOLE_BYTES", -1)
     root = notes.parent / "shop"
     root.mkdir()
     for path, text in {
@@ -299,7 +302,6 @@ def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(memory, shop):
     report = memory.ingest_code(shop, dry_run=True)
     assert len(report.new) == 4
     assert report.symbols > 4
-    assert memory.catalog.code.roots() == [] if memory.catalog.exists() else True
     assert not memory.catalog.exists()
 
 
@@ -330,6 +332,47 @@ def test_what_is_no_project_is_refused(memory, shop):
         memory.ingest_code(shop / "nowhere")
     with pytest.raises(UsageError, match="is no project"):
         memory.ingest_code(shop.parent)
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from ragmem.catalog import code_writing
+from ragmem.memory import Ragmem
+code_writing.ROWS_AT_ONCE = 1
+home, shop, deadly = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+real, written = code_writing._write_edges, 0
+def write(*arguments):
+    global written
+    real(*arguments)
+    written += 1
+    if written == deadly:
+        os.kill(os.getpid(), 9)
+code_writing._write_edges = write
+Ragmem.open(environ={"RAGMEM_HOME": str(home)}, home=shop.parent, cwd=shop).ingest_code(shop)
+"""
+
+
+@pytest.mark.parametrize("shop", ["whole"], indirect=True)
+@pytest.mark.parametrize("deadly", [1, 3, 4])
+def test_a_run_that_is_killed_leaves_whole_files_and_the_next_one_completes_it(
+    open_memory, shop, tmp_path, deadly
+):
+    fresh = open_memory()
+    expected = fresh.ingest_code(shop)
+    edges = {row[2:] for row in rows(fresh, "edges").values()}
+    other = tmp_path / "killed"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(other), str(shop), str(deadly)], check=False)
+    assert done.returncode == -9
+    memory = open_memory(RAGMEM_HOME=str(other))
+    assert violations(memory.catalog, deep=True) == []
+    assert not any(root.complete for root in memory.catalog.code.roots())
+    report = memory.ingest_code(shop)
+    assert report.unchanged == deadly - 1
+    assert (report.symbols, report.edges) == (expected.symbols, expected.edges)
+    assert {row[2:] for row in rows(memory, "edges").values()} == edges
+    assert violations(memory.catalog, deep=True) == []
+    assert not memory.ingest_code(shop).written
 
 
 def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):

@@ -9,7 +9,18 @@ import pytest
 from ragmem.cli.app import COMMANDS, load_command
 
 # What takes tenths of seconds to import, or seconds.
-HEAVY = ["lightrag", "mlx", "mlx_lm", "transformers", "torch", "pydantic", "onnxruntime", "fastapi", "httpx"]
+HEAVY = [
+    "lightrag",
+    "mlx",
+    "mlx_lm",
+    "transformers",
+    "torch",
+    "pydantic",
+    "onnxruntime",
+    "fastapi",
+    "httpx",
+    "tree_sitter",
+]
 MIDDLING = ["numpy", "typer", "rich", "orjson", "pathspec", "asyncio", "ssl", "email", "logging"]
 
 # Modules above `python -c pass`: what Python 3.11 needs, and a tenth for other versions of it.

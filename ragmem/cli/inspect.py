@@ -19,7 +19,8 @@ from ragmem.cli.common import (
     table,
 )
 from ragmem.cli.inspect_code import code, say_code
-from ragmem.cli.inspect_graph import communities, entity, graph, path, timeline
+from ragmem.cli.inspect_export import graph
+from ragmem.cli.inspect_graph import communities, entity, path, timeline
 from ragmem.cli.inspect_impact import impact
 from ragmem.cli.inspect_merges import merges
 from ragmem.cli.inspect_records import records

@@ -145,10 +145,22 @@ def file_of(path: str, names: Names, *, own: bool) -> str:
 
 def _absolute(path: str, files: Sequence[str], names: Names, *, own: bool) -> str:
     for root in names.roots:
-        inside = path.removeprefix(f"{root.rstrip('/')}/")
-        if inside != path:
+        inside = _inside(path, root.rstrip("/"))
+        if inside:
             return names.former.get(inside, inside) if inside in files else ""
     # A copy elsewhere, on another machine perhaps; a single name lies everywhere.
     ends = [one for one in files if own and "/" in one and path.endswith(f"/{one}")]
     found = max(ends, key=len, default="")
     return names.former.get(found, found)
+
+
+def _inside(path: str, root: str) -> str:
+    """Return what follows the root in a path, "" where it is not in it; `~` may be any folder above."""
+    if not path.startswith("~/"):
+        inside = path.removeprefix(f"{root}/")
+        return inside if inside != path else ""
+    parts = path.split("/")[1:]
+    for count in range(len(parts) - 1, 0, -1):
+        if root.endswith("/" + "/".join(parts[:count])):
+            return "/".join(parts[count:])
+    return ""

@@ -88,7 +88,10 @@ FILES = {
     "setup.py": ["setup.py"],
 }
 NAMES = Names(
-    KNOWN, FILES, former={"src/app/settings.py": "src/app/config.py"}, roots=("~/code/app", "/srv/app")
+    KNOWN,
+    FILES,
+    former={"src/app/settings.py": "src/app/config.py"},
+    roots=("/home/ana/code/app", "/srv/app"),
 )
 
 
@@ -142,6 +145,7 @@ def test_a_text_of_the_user_means_a_project_only_by_what_no_other_has(text, foun
         ("~/code/app/src/app/config.py", "src/app/config.py", "src/app/config.py"),
         ("~/code/app/setup.py", "setup.py", "setup.py"),
         ("~/code/other/setup.py", "", ""),
+        ("/home/ana/code/app/setup.py", "setup.py", "setup.py"),
         ("/home/ana/copy/src/app/config.py", "src/app/config.py", ""),
         ("/srv/app/config.py", "", ""),
         ("app/src/app/config.py", "src/app/config.py", "src/app/config.py"),

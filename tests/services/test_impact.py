@@ -239,6 +239,18 @@ def test_a_renamed_file_keeps_its_memories(filled, repository):
     assert [link.path for link in code_of(filled.catalog, note)] == ["app/settings.py"]
 
 
+def test_a_path_on_disk_means_the_file_in_a_memory_and_on_the_command_line(memory, repository, command):
+    place = repository / "app" / "server.py"
+    texts = (f"The error is in {place}, fixed.", "The error is in ~/kiln/app/server.py, fixed.")
+    memory.ingest([Draft("notes", text, text, str(n)) for n, text in enumerate(texts)])
+    assert set(titles(memory.impact("app/server.py").memories)) == {"0", "1"}
+    for name in (str(place), "./app/server.py"):
+        done = command("inspect", "impact", name, "--json")
+        assert json.loads(done.stdout)["target"]["name"] == "app/server.py"
+    listed = json.loads(command("inspect", "code", str(repository / "app"), "--json").stdout)
+    assert listed["folder"]["path"] == "app"
+
+
 def test_a_memory_of_a_recorded_edit_is_one_of_the_files(memory):
     project = project_of(memory)
     memory.ingest(

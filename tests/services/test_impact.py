@@ -12,6 +12,7 @@ import pytest
 
 from ragmem.domain.code import SymbolKind
 from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.errors import NotFoundError
 from ragmem.memory import Ragmem
 from ragmem.services.code_links import code_of, memories_of
 from ragmem.services.impact_picture import picture
@@ -249,6 +250,29 @@ def test_a_path_on_disk_means_the_file_in_a_memory_and_on_the_command_line(memor
         assert json.loads(done.stdout)["target"]["name"] == "app/server.py"
     listed = json.loads(command("inspect", "code", str(repository / "app"), "--json").stdout)
     assert listed["folder"]["path"] == "app"
+
+
+def test_in_postgresql_the_answers_are_the_same(filled, repository, tmp_path, postgres):
+    environ = {
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_HOME": str(tmp_path / "other"),
+        "RAGMEM_STORE_PROFILE": "postgres",
+        "RAGMEM_STORE_URL": postgres,
+    }
+    with Ragmem.open(environ=environ, home=tmp_path / "home", cwd=repository) as other:
+        other.ingest_code(repository)
+        note = next(memory for memory in filled.catalog.memories.each() if memory.title == "gotcha")
+        other.ingest([Draft("notes", "gotcha", note.text, "gotcha", scope=Scope(project_of(other)))])
+        for name in ("parse_config", "app/config.py", "Settings"):
+            found, same = filled.impact(name), other.impact(name)
+            assert (same.reached, same.tests, same.depths) == (found.reached, found.tests, found.depths)
+        assert titles(other.impact("parse_config").memories) == ["gotcha"]
+        for name in ("", "app", "app/config.py", "Server"):
+            assert other.code_map(name) == filled.code_map(name)
+        (stored,) = other.catalog.memories.each()
+        assert [link.qualified for link in code_of(other.catalog, stored)] == ["app.config.parse_config"]
+        with pytest.raises(NotFoundError, match="parse_confg"):
+            other.impact("parse_confg")
 
 
 def test_a_memory_of_a_recorded_edit_is_one_of_the_files(memory):

@@ -44,7 +44,7 @@ _COMMON = frozenset(
     """
     add all any append apply as_ref as_str at call clear clone close collect concat contains copy count create
     data delete destroy dispose each emit empty end equals error exists fetch fill filter find first flush
-    format forEach get getId getName handle has hash id index info init insert into invoke is_empty iter join
+    format forEach get getClass getId getName getType handle has hash id index info init insert into invoke is_empty iter join
     key keys last len length list load log lock map match merge name new next now off on open parse pop post
     print push put read reduce remove replace reset resolve run save send set setup shift size slice sort
     split start stop sub tap test then to toString to_s to_string trim type update value values wait warn
@@ -52,7 +52,7 @@ _COMMON = frozenset(
     """.lower().split()
 )
 """Names of methods that say nothing of whose they are."""
-_TELLING = 4
+_TELLING = 6
 """Characters of a name, below which it says nothing either."""
 
 
@@ -174,6 +174,7 @@ class _Linking:
             if found is None and not is_known and receiver:
                 near = near if near is not None else self._near(file)
                 found = self._only_method(name, near)
+                found = None if found and found.name == symbol else found  # it hands on to what it wraps
             if found is None:
                 continue
             found = self._meant(found)
@@ -210,7 +211,7 @@ class _Linking:
             by_name = on is None
             on = self._named(path, symbol, receiver) if on is None else names.walk(on, rest)
         if on is None:
-            return None, False
+            return None, self._is_elsewhere(path, owner, receiver, declared)
         if on.internal:
             on = self._meant(on)
             found_there = names.member(on.name, name)
@@ -218,6 +219,16 @@ class _Linking:
             return (on if found_there is None and is_made else found_there), True
         outside = f"{on.name}{names.habits.separator}{name}"
         return (Found(outside, internal=False) if by_name else None), True
+
+    def _is_elsewhere(self, path: str, owner: str, receiver: str, declared: str) -> bool:
+        """Tell whether a receiver's class is stated, though none of the repository."""
+        first, _, rest = receiver.partition(".")
+        if declared:
+            return not declared.endswith("()") and not rest
+        if first == "@self":
+            first = rest.partition(".")[0]
+        real = self.names.real(path, owner) if owner else ""
+        return first.lstrip("=")[:1].isupper() or bool(real and first and self.names.holder(real, first))
 
     def _kept(self, path: str, owner: str, name: str) -> Found | None:
         """Return the class of what an object keeps by a name, where `this` need not be written."""

@@ -87,7 +87,10 @@ class Names:
                 if symbol.qualified not in known:
                     known.append(symbol.qualified)
         for owner, name, qualified in file.facts.get("members", ()):
-            self.members.setdefault(owner, {}).setdefault(name, qualified)
+            # A constructor has its class's name, which means the class.
+            is_made = owner.rpartition(self.habits.separator)[2] == name
+            if not (is_made and self.kinds.get(qualified) is SymbolKind.METHOD):
+                self.members.setdefault(owner, {}).setdefault(name, qualified)
             self.owner_of.setdefault(qualified, owner)
             if owner not in self.kinds and owner not in names.own and owner != file.module:
                 names.own.append(owner)
@@ -235,17 +238,22 @@ class Names:
 
     def field(self, owner: str, name: str) -> Found | None:
         """Return the class of what a class, or one of its bases, keeps by a name."""
+        holder = self.holder(owner, name)
+        stated, where = self.fields.get((holder, name), ("", ""))
+        return self.type(where, holder, holder, stated)
+
+    def holder(self, owner: str, name: str) -> str:
+        """Return the class, of one and its bases, that states the type of a field; empty where none does."""
         waiting, seen = [owner], {owner}
         while waiting and len(seen) < _MOST_STEPS:
             at = waiting.pop(0)
             if (at, name) in self.fields:
-                stated, where = self.fields[at, name]
-                return self.type(where, at, at, stated)
+                return at
             for base in self.bases.get(at, ()):
                 if base.internal and base.name not in seen:
                     seen.add(base.name)
                     waiting.append(base.name)
-        return None
+        return ""
 
     def adopt(self, file: ParsedFile) -> None:
         """Give members that a file defines for a type of elsewhere to that type."""

@@ -52,7 +52,7 @@ _COMMON = """
 (export_statement source: (string)) @import
 (export_statement (export_clause) !source) @import
 (export_statement "default") @import
-(assignment_expression left: (member_expression) @_exports right: (identifier)
+(assignment_expression left: (member_expression) @_exports right: [(identifier) (class) (function_expression)]
   (#eq? @_exports "module.exports")) @import
 (variable_declarator name: [(identifier) (object_pattern)]
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string)))
@@ -66,6 +66,7 @@ _JAVASCRIPT = (
     _COMMON
     + """
 (class_declaration name: (identifier) @name) @class
+(class name: (identifier) @name) @class
 (class_heritage [(identifier) (member_expression)] @base)
 (field_definition
   property: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
@@ -79,6 +80,7 @@ _TYPESCRIPT = (
     _COMMON
     + """
 (class_declaration name: (type_identifier) @name) @class
+(class name: (type_identifier) @name) @class
 (abstract_class_declaration name: (type_identifier) @name) @class
 (interface_declaration name: (type_identifier) @name) @interface
 (enum_declaration name: (identifier) @name) @class
@@ -113,7 +115,8 @@ _NAMED = re.compile(r"\{([^}]*)\}")
 _REQUIRED = re.compile(r"\s*([\w$]+)\s*=\s*require")
 _ITEM = re.compile(r"(?:type\s+)?([\w$]+)(?:\s*(?:as|:)\s*([\w$]+))?")
 _EXPORTED = re.compile(
-    r"(?:export\s+default\s+(?:(?:async|abstract)\s+)*(?:function\b\s*\*?|class\b)?|module\.exports\s*=)\s*([\w$]+)"
+    r"(?:export\s+default\s+(?:(?:async|abstract)\s+)*(?:function\b\s*\*?|class\b)?"
+    r"|module\.exports\s*=\s*(?:class\b|function\b\s*\*?)?)\s*([\w$]+)"
 )
 _NAMELESS = {"extends", "new", "await", "async"}
 _ENDING = re.compile(r"(?:\.d)?\.(?:[cm]?[jt]s|[jt]sx)$")

@@ -216,3 +216,30 @@ def test_a_method_of_an_unknown_object_is_linked_where_its_name_is_telling_and_i
     )
 
     assert project.references("calls") == {("near.a", "store.Store.rebuildIndex")}
+
+
+def test_an_object_whose_class_is_stated_but_lies_elsewhere_is_none_of_ours():
+    project = CodeProject(
+        {
+            "src/Frame.java": """
+                import jni.Env;
+
+                class Frame {
+                    private Env env;
+                    Object lock;
+
+                    void setFloatField(int id) { env.setFloatField(id); }
+
+                    void closeEverything() { setFloatField(1); System.closeEverything(); }
+
+                    void begin(Env given, Unknown unknown) {
+                        given.setFloatField(1);
+                        unknown.closeEverything();
+                        lock.closeEverything();
+                    }
+                }
+                """
+        }
+    )
+
+    assert project.references("calls") == {("Frame.closeEverything", "Frame.setFloatField")}

@@ -96,6 +96,11 @@ def prompt(chunk: Chunk) -> str:
     return f"<text>\n{framed}\n</text>"
 
 
+def prompt_again(chunk: Chunk, problem: str) -> str:
+    """Return the prompt of a chunk of which the first answer could not be used, and why."""
+    return f"{prompt(chunk)}\n\nThe last answer was of no use: {problem}. Answer with the JSON alone."
+
+
 def worth_asking(chunk: Chunk) -> bool:
     """Tell whether a chunk is long enough to name things that relate."""
     return len(chunk.text.strip()) >= MIN_CHARS

@@ -15,7 +15,14 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.extractions import RULES, By, Choice
 from ragmem.config import Settings
 from ragmem.domain.extraction_answer import Answer, no_answer, read_answer
-from ragmem.domain.extraction_prompt import SCHEMA, SYSTEM, model_key, prompt, text_key
+from ragmem.domain.extraction_prompt import (
+    SCHEMA,
+    SYSTEM,
+    model_key,
+    prompt,
+    prompt_again,
+    text_key,
+)
 from ragmem.domain.model import Chunk
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter, Models, Store
@@ -38,8 +45,8 @@ PUT_AT_ONCE = 16
 class Extracted:
     """What a pass did, in texts. `note` says why some still wait; empty when none does for a reason.
 
-    `known` had an answer before. Of those that were `asked`, `invalid` are answers that cannot be used;
-    `invented` counts entities that no text names. `waiting` is how many have no answer in the end.
+    `known` had an answer before. Of those that were `asked`, `invalid` had no answer that can be used, nor a
+    second one; `invented` counts entities that no text names. `waiting` is how many have none in the end.
     """
 
     by: By
@@ -135,11 +142,24 @@ class _Pass:
             for memory_id in memory_ids:
                 self._left[memory_id] = self._left.get(memory_id, 0) + 1
         self._touched: dict[str, None] = {}
+        self.invalid: dict[str, Answer] = {}
+        """What could not be used of the first answers, until the second ones are there."""
 
-    def keep(self, outcomes: Mapping[str, str]) -> None:
-        """Read answers and keep them."""
+    def keep(self, outcomes: Mapping[str, str], *, last: bool) -> None:
+        """Read answers and keep them; those that cannot be used only where they are the `last` ones."""
         chunks = self._texts.chunks
-        self.keep_read({key: read_answer(text, chunks[key].searchable) for key, text in outcomes.items()})
+        answers = {key: read_answer(text, chunks[key].searchable) for key, text in outcomes.items()}
+        for key, answer in answers.items():
+            if last:
+                self._count_invalid()
+                del self.invalid[key]
+            elif not answer.valid:
+                self.invalid[key] = answer
+        self.keep_read({key: answer for key, answer in answers.items() if last or answer.valid})
+
+    def _count_invalid(self) -> None:
+        backend = self._tools.settings.language_model.backend
+        self._tools.meter.record(Call(backend, self._done.model, "extraction", error=INVALID))
 
     def keep_read(self, answers: Mapping[str, Answer]) -> None:
         """Keep answers, count them, and put again what is complete, a few memories at a time."""
@@ -159,8 +179,7 @@ class _Pass:
             self._done.invented += answer.invented
             self._done.waiting -= 1
             if not answer.valid:
-                backend = self._tools.settings.language_model.backend
-                self._tools.meter.record(Call(backend, self._done.model, "extraction", error=INVALID))
+                self._count_invalid()
         for memory_id in touched:
             self._left[memory_id] -= 1
         self._touched.update(dict.fromkeys(useful))
@@ -199,10 +218,12 @@ def _ask(tools: Tools, model: LanguageModel, key: str, done: Extracted) -> None:
 def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, done: Extracted) -> None:
     """Ask about some texts, and put the memories that have them again."""
     unanswered = _ask_about(tools, model, work, texts.chunks, done, singly=False)
+    _ask_again(tools, model, work, texts, done)
     if unanswered and not done.note and done.asked:
         # What gets no answer for the second time, while others do, is refused for what it says, and would be
         # paid for with every seed.
         again = _ask_about(tools, model, work, {k: texts.chunks[k] for k in unanswered}, done, singly=True)
+        _ask_again(tools, model, work, texts, done)
         answered = next((chunk for key, chunk in texts.chunks.items() if key not in unanswered), None)
         if len(again) == len(unanswered) and not done.note and not _answers_still(tools, model, answered):
             done.note = next(iter(again.values())).told
@@ -215,6 +236,15 @@ def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, do
     if late:
         tools.catalog.extractions.let_wait(late)
         put_again(tools.catalog, tools.open_store(), late)
+
+
+def _ask_again(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, done: Extracted) -> None:
+    """Ask once more about what was answered in a way that cannot be used, telling the model so."""
+    if work.invalid and not done.note:
+        _ask_about(tools, model, work, {key: texts.chunks[key] for key in work.invalid}, done, singly=True)
+    # Where no second answer came, the first was paid for, and counts.
+    work.keep_read(work.invalid)
+    work.invalid = {}
 
 
 def _answers_still(tools: Tools, model: LanguageModel, chunk: Chunk | None) -> bool:
@@ -240,7 +270,11 @@ def _ask_about(
 ) -> dict[str, BackendError]:
     """Keep the answers as they come; return what got none, with a note in `done` where the pass must end."""
     request = Request(SYSTEM, tools.settings.extraction.max_tokens, SCHEMA)
-    prompts = {key: prompt(chunk) for key, chunk in chunks.items()}
+    again = dict(work.invalid)
+    prompts = {
+        key: prompt_again(chunk, again[key].problem) if key in again else prompt(chunk)
+        for key, chunk in chunks.items()
+    }
     unanswered: dict[str, BackendError] = {}
     in_a_row = 0
     stop = threading.Event()
@@ -251,9 +285,10 @@ def _ask_about(
         for found in outcomes:
             answers = {key: answer for key, answer in found.items() if isinstance(answer, str)}
             failed = {key: error for key, error in found.items() if isinstance(error, BackendError)}
-            work.keep(answers)
+            work.keep(answers, last=bool(again))
             unanswered |= failed
-            tools.progress.advance(len(found))
+            if not again:
+                tools.progress.advance(len(found))
             in_a_row = in_a_row + len(failed) if not answers else 0
             if failed and not stop.is_set() and (cap := _cap(tools)):
                 # What is on its way is paid for, and comes soon.

@@ -258,7 +258,7 @@ def test_where_no_answer_can_be_used_the_graph_is_that_of_the_rules(home):
     assert (report.extraction.asked, report.extraction.invalid) == (len(NAMES), len(NAMES))
     assert graph(memory) == ruled
     memory.ledger.absorb()
-    assert sum(sums.invalid for sums in memory.ledger.rows().values()) == len(NAMES)
+    assert sum(sums.invalid for sums in memory.ledger.rows().values()) == 2 * len(NAMES)
     (check,) = [check for check in memory.examine().checks if check.name == "extraction"]
     assert (check.status, check.detail) == ("ok", "6 texts by asked prompt 1, 6 invalid, 0 wait")
 
@@ -658,10 +658,42 @@ def test_a_tiny_model_that_answers_garbage_leaves_the_example_home_to_the_rules(
     assert graph(memory) == graph(ruled)
     assert len(memory.store.entities(limit=10_000)) > 50
     assert sound(memory)
-    assert sum(sums.invalid for sums in memory.ledger.rows().values()) == done.invalid
+    assert sum(sums.invalid for sums in memory.ledger.rows().values()) >= 2 * done.invalid
     assert memory.query("why did the deploy answer 502").matches
     (check,) = [check for check in memory.examine().checks if check.name == "extraction"]
     assert f"{done.asked} texts by" in check.detail
     assert f"{done.invalid} invalid, 0 wait" in check.detail
     again = memory.seed()
     assert (again.would_change, again.extraction.asked) == (False, 0)
+
+
+def test_an_answer_of_no_use_is_asked_for_once_more(home):
+    garbled = set()
+
+    def answer(prompt, **options):
+        text = prompt.partition("</text>")[0]
+        if text not in garbled:
+            garbled.add(text)
+            return "I would rather not."
+        assert "JSON alone" in prompt
+        return FakeLanguageModel("valid").complete(prompt, **options)
+
+    model = Asked(answer=answer)
+    memory = home.memory("both", model)
+    report = memory.seed()
+
+    assert report.extraction.invalid == 0
+    assert report.extraction.asked == len(NAMES)
+    assert len(model.prompts) == 2 * len(NAMES)
+    memory.seed()
+    assert len(model.prompts) == 2 * len(NAMES)
+
+
+def test_an_answer_of_no_use_is_asked_for_no_third_time(home):
+    model = Asked(answer=lambda *_, **__: "I would rather not.")
+    memory = home.memory("both", model)
+    report = memory.seed()
+    memory.seed()
+
+    assert report.extraction.invalid == report.extraction.asked == len(NAMES)
+    assert len(model.prompts) == 2 * len(NAMES)

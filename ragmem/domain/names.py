@@ -97,6 +97,7 @@ AMBIGUOUS_NAMES = frozenset(_AMBIGUOUS.split())
 """Known names that are words too: names with a capital letter inside a sentence only."""
 
 _COMMON = """
+red green shall goal goals eof feat chore core custom basic advanced global internal external manual automatic
 a about above after again all also always an and another any are as at back bad based be because before
 being below best better between both but by can cannot case change check clear code common complete could
 create critical current data date day default description details did different do does done down draft each

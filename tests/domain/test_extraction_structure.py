@@ -247,6 +247,12 @@ def test_a_name_is_freed_of_what_only_describes_it(text, name):
     assert name in types(text)
 
 
+def test_an_acronym_that_goes_on_in_small_letters_is_a_name_at_the_beginning_too():
+    assert types("XRQ leverages the storage.") == {"XRQ": "concept"}
+    assert types("XRQ IS HERE") == {}
+    assert types("SHALL present it. NEVER ask.") == {}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -205,7 +205,7 @@ def query(
         _say_routed(routed, explain=explain)
         if not answer.matches and not quiet:
             where = "any project" if projects is None else "this project and yours (--all asks every project)"
-            tell(f"nothing found in {where}")
+            tell(f"{'no memory' if routed.shown else 'nothing'} found in {where}")
     return EXIT_OK if answer.matches or routed.shown else EXIT_NO
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Located
+from ragmem.catalog.code_overview import Referred, referred
 from ragmem.catalog.terms import STOP_WORDS
 from ragmem.domain.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.redaction import redact_document
@@ -19,6 +20,8 @@ MOST_REFERENCES = 20
 
 SAID = 6
 """References of a definition that people see."""
+
+_NOWHERE = Referred(0, 0)
 
 _WORD = re.compile(r"[^\W\d]\w{2,}")
 _ASKING = frozenset(
@@ -61,6 +64,9 @@ def _answer(catalog: Catalog, project: str, name: str) -> Mapping[str, Any] | No
     if found is None:
         return None
     definitions = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
+    if len(definitions) > 1:
+        often = referred(catalog.database, project, (one.symbol.qualified for one in definitions))
+        definitions.sort(key=lambda one: -often.get(one.symbol.qualified, _NOWHERE).references)
     purposes = {file.path: file.purpose for file in catalog.code.files(project) if file.path in found.paths}
     return {
         "name": name,
@@ -80,6 +86,8 @@ def _definition(catalog: Catalog, project: str, located: Located) -> dict[str, A
         names = [one.symbol.qualified for one in catalog.code.symbols(project, [located.path])]
     to = [edge for edge in catalog.code.edges_to(project, names) if _is_told(edge, located)]
     away = [edge for edge in catalog.code.edges_from(project, [name]) if edge.kind is not EdgeKind.TESTS]
+    to.sort(key=lambda edge: edge.kind is EdgeKind.IMPORTS)
+    away.sort(key=lambda edge: (not edge.internal, edge.kind is EdgeKind.IMPORTS))
     return symbol_shape(located) | {
         "referred_by": [edge_shape(edge) for edge in to[:MOST_REFERENCES]],
         "referred_by_total": len(to),
@@ -99,7 +107,7 @@ def code_facts(answers: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
     facts: list[Fact] = []
     for answer in answers:
         for one in answer["definitions"]:
-            said = (one["doc"] or one["purpose"]).partition("\n")[0]
+            said = one["doc"].partition("\n")[0] or (one["purpose"] and f"its file: {one['purpose']}")
             place = f"{one['kind']}  {one['file']}:{one['line']}"
             facts.append(Fact(one["symbol"], f"{place}  {said}".rstrip()))
             for field, end, name in (

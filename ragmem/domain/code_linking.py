@@ -44,11 +44,11 @@ _COMMON = frozenset(
     """
     add all any append apply as_ref as_str at call clear clone close collect concat contains copy count create
     data delete destroy dispose each emit empty end equals error exists fetch fill filter find first flush
-    format forEach get getClass getId getName getType handle has hash id index info init insert into invoke is_empty iter join
-    key keys last len length list load log lock map match merge name new next now off on open parse pop post
-    print push put read reduce remove replace reset resolve run save send set setup shift size slice sort
-    split start stop sub tap test then to toString to_s to_string trim type update value values wait warn
-    write
+    format forEach get getClass getId getName getType handle has hash id index info init insert into invoke
+    is_empty iter join key keys last len length list load log lock map match merge name new next now off
+    on open parse pop post print push put read reduce remove replace reset resolve run save send set setup
+    shift size slice sort split start stop sub tap test then to toString to_s to_string trim type update
+    value values wait warn write
     """.lower().split()
 )
 """Names of methods that say nothing of whose they are."""

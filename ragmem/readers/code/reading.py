@@ -9,7 +9,8 @@ from ragmem.errors import SourceError
 from ragmem.readers.code.c import is_cpp
 from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of
 from ragmem.readers.code.manifests import read_manifest
-from ragmem.readers.code.outline import LONGEST_SECONDS, SlowFileError, outline
+from ragmem.readers.code.outline import outline
+from ragmem.readers.code.parsing import LONGEST_SECONDS, SlowFileError
 from ragmem.readers.code.refusals import refusal
 from ragmem.readers.code.syntax import Syntax
 

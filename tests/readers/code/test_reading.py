@@ -152,7 +152,7 @@ def test_hostile_files_are_read_in_no_time(ending):
 
 
 def test_a_file_over_which_a_parser_breaks_its_head_is_given_up(monkeypatch):
-    monkeypatch.setattr("ragmem.readers.code.outline.LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr("ragmem.readers.code.parsing.LONGEST_SECONDS", 0.2)
 
     file = read_code("a.c", "/* // # \n" * 20_000)
 

@@ -1,0 +1,94 @@
+"""Parse a text by the grammar of its language, and find in it what the language's query names."""
+
+import functools
+import importlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragmem.readers.code.syntax import Syntax
+
+if TYPE_CHECKING:  # the parser is loaded when a file is read
+    from tree_sitter import Language, Node, Parser, Query, Tree
+
+    Captures = dict[str, list[Node]]
+
+LONGEST_SECONDS = 5.0
+"""Of the processor; the largest files that people write take a fifth of this."""
+_PIECE = 4_096
+"""Bytes that the parser takes at once; no text of one piece is slow."""
+_MOST_MATCHES = 128
+"""Matches that the query keeps open at once; it would take time in the square of them."""
+
+
+class SlowFileError(Exception):
+    """A file takes longer to parse than any that a person writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What was found in a text: the matches of the query, as captures by name.
+
+    `first_code` is the line (from 0) of the first statement; `tree` keeps the nodes alive.
+    """
+
+    tree: "Tree"
+    matches: "list[Captures]"
+    first_code: int
+    problem: str
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(package: str, entry: str, query: str) -> "tuple[Language, Query]":
+    from tree_sitter import Language, Query  # noqa: PLC0415 - a question must not pay for it
+
+    language = Language(getattr(importlib.import_module(package), entry)())
+    return language, Query(language, query)
+
+
+def parsed(source: bytes, syntax: Syntax) -> Parsed:
+    """Parse a text; `problem` names the lines that do not follow the grammar.
+
+    Raises SlowFileError for a text that no parser gets through in LONGEST_SECONDS.
+    """
+    from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
+
+    grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
+    parser = Parser(grammar)
+    _check_time(parser, source)
+    tree = parser.parse(source)
+    cursor = QueryCursor(query, match_limit=_MOST_MATCHES)
+    matches = [found for _, found in cursor.matches(tree.root_node)]
+    problem = _errors(grammar, tree.root_node) if tree.root_node.has_error else ""
+    first_code = next(
+        (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
+    )
+    return Parsed(tree, matches, first_code, problem)
+
+
+def _check_time(parser: "Parser", source: bytes) -> None:
+    """Raise SlowFileError for a text over which the parser breaks its head.
+
+    Only a parser that asks for its text piece by piece can be stopped, and only trees of a whole text can be
+    searched safely (py-tree-sitter 0.26 crashes otherwise): what is large enough to matter is parsed twice.
+    """
+    if len(source) < _PIECE:
+        return
+    until = time.thread_time() + LONGEST_SECONDS
+    try:
+        parser.parse(
+            lambda offset, _: source[offset : offset + _PIECE],
+            progress_callback=lambda *_: time.thread_time() > until,
+        )
+    except ValueError:
+        parser.reset()
+        raise SlowFileError from None
+
+
+def _errors(grammar: "Language", root: "Node") -> str:
+    from tree_sitter import Query, QueryCursor  # noqa: PLC0415 - a question must not pay for it
+
+    found = QueryCursor(Query(grammar, "(ERROR) @error (MISSING) @error"), match_limit=_MOST_MATCHES)
+    lines = sorted({node.start_point.row + 1 for node in found.captures(root).get("error", ())})
+    more = f" and in {len(lines) - 1} more places" if len(lines) > 1 else ""
+    return f"line {lines[0] if lines else 1}{more} does not follow the grammar"

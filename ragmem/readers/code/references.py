@@ -1,0 +1,122 @@
+"""What the code within a definition refers to: calls, bases, types of variables, imports."""
+
+import re
+from typing import TYPE_CHECKING
+
+from ragmem.domain.code import SymbolKind
+from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type_stated
+from ragmem.readers.code.scopes import OWNING, Facts, Scope
+from ragmem.readers.code.syntax import Syntax
+
+if TYPE_CHECKING:  # the parser is loaded when a file is read
+    from tree_sitter import Node
+
+    from ragmem.readers.code.parsing import Captures
+
+_LONGEST_NAME = 120
+_LONGEST_TEXT = 300
+"""Characters of a type or a value that are read: what matters stands first."""
+_LONGEST_RECEIVER = 160
+_LONGEST_TOKENS = 4_000
+_CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*)\s*\(")
+
+
+class References:
+    """The references of one file, noted as facts.
+
+    `heads` are the places of the names of definitions, `tests` those of calls that define a test.
+    """
+
+    def __init__(self, source: bytes, syntax: Syntax, facts: Facts) -> None:
+        self.source = source
+        self.syntax = syntax
+        self.facts = facts
+        self.heads: set[int] = set()
+        self.tests: set[int] = set()
+
+    def text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
+        """Return the source text of a node, as much of it as matters."""
+        end = min(node.end_byte, node.start_byte + most)
+        return self.source[node.start_byte : end].decode("utf-8", "replace")
+
+    def refer(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
+        """Note what a match refers to, at the place that `stack` tells; the innermost scope stands last."""
+        line = node.start_point.row + 1
+        if main == "import":
+            if stack[-1].kind in OWNING:
+                return  # C++ takes over a base's names so
+            within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
+            self.facts.imports.extend(
+                [item.module, item.member, item.local, line, item.exported, within]
+                for item in self.syntax.imports(captures)
+            )
+        elif main == "base":
+            for base in captures["base"]:
+                self.facts.bases.append([stack[-1].owner, bare_type(self.text(base)), line])
+        elif main == "returns":
+            holder = stack[-1] if stack[-1].kind or len(stack) == 1 else stack[-2]
+            if holder.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD}:
+                self.facts.returns.append([holder.symbol, bare_type(self.text(node))])
+        elif main == "tokens":
+            self._tokens(node, line, stack)
+        elif main != "call":
+            self._variable(main, node, captures, stack)
+        elif node.start_byte not in self.tests:
+            self._call(captures, line, stack)
+
+    def _tokens(self, node: "Node", line: int, stack: list[Scope]) -> None:
+        """Note the calls in the arguments of a macro, which no grammar reads."""
+        text = self.text(node, _LONGEST_TOKENS)
+        before: re.Match[str] | None = None
+        called = ""
+        for found in _CALLED.finditer(text):
+            receiver, _, name = dotted(found[2]).rpartition(".")
+            on = receiver and receiver_of(self.syntax, receiver)
+            if found[1]:
+                # The object is what the call before returns, where nothing else stands between.
+                passed = text[before.end() : found.start() + 1] if before else "("
+                on = f"={called}()" if before and passed.count("(") + 1 == passed.count(")") else "?"
+            called = f"{on}.{name}" if on and on != "?" and not on.startswith("=") else name
+            called = "" if on.startswith(("=", "?")) else called
+            before = found if called else None
+            self._note(on, name, line, stack)
+
+    def _variable(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
+        stated = self.text(captures["type"][0]) if captures.get("type") else ""
+        value = self.text(captures["value"][0]) if captures.get("value") else ""
+        declared = type_stated(self.syntax, stated, value)
+        if declared in self.syntax.loaders:
+            return  # what is loaded is an import
+        is_head = node.start_byte in self.heads
+        name = self.text(node, _LONGEST_NAME).lstrip("@#$")
+        around = stack[-1]
+        if main == "field":
+            if around.type_owner and declared:
+                self.facts.fields.append([around.type_owner, name, declared])
+        elif around.kind in OWNING:
+            return  # the parameter of a method that is declared only
+        elif declared or (len(stack) > 1 and not is_head):
+            names = around.names
+            names[name] = names.get(name) or declared
+
+    def _call(self, captures: "Captures", line: int, stack: list[Scope]) -> None:
+        callee = captures["callee"][0]
+        name = dotted(bare_type(self.text(callee)))
+        receiver = ""
+        if captures.get("receiver"):
+            on = captures["receiver"][0]
+            long = on.end_byte - on.start_byte > _LONGEST_RECEIVER
+            receiver = "?" if long else receiver_of(self.syntax, self.text(on))
+        elif "." in name:
+            receiver, _, name = name.rpartition(".")
+            receiver = receiver_of(self.syntax, receiver)
+        if name and name not in self.syntax.selves and callee.start_byte not in self.heads:
+            self._note(receiver, name, line, stack)
+
+    def _note(self, receiver: str, name: str, line: int, stack: list[Scope]) -> None:
+        first = (receiver or name).partition(".")[0]
+        declared = next((scope.names[first] or "?" for scope in reversed(stack) if first in scope.names), "")
+        if declared and not receiver:
+            return  # a variable is called; what it holds is not stated
+        around = stack[-1]
+        self.facts.calls.append([around.symbol, receiver, name, line, declared, around.type_owner])

@@ -1,4 +1,7 @@
-"""All that a catalog holds, read out in a fixed order and written back: for exports and for copies."""
+"""All that a catalog alone knows, read out in a fixed order and written back: for exports and for copies.
+
+The graph of code is not among it: every machine makes it from its own files.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -90,8 +90,7 @@ _SQLITE_RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# Of what belongs together while nobody writes it: a run that was killed is completed by the next one.
-_CODE_RULES: tuple[tuple[str, str], ...] = (
+CODE_RULES: tuple[tuple[str, str], ...] = (
     (
         "files of code belong to no project",
         "SELECT path FROM code_files WHERE root NOT IN (SELECT n FROM code_roots) ORDER BY path",
@@ -126,6 +125,7 @@ _CODE_RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
 )
+"""The same of the graph of code; a run that was killed is no breach, and is completed by the next one."""
 
 
 def sentence(what: str, names: list[str]) -> str:
@@ -145,7 +145,7 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     with catalog.database.read() as connection:
         # A home that cannot be written may be older than the tables of code and of names.
         if table_exists(catalog.database, connection, "code_renames"):
-            rules = (*rules, *_CODE_RULES)
+            rules = (*rules, *CODE_RULES)
         if table_exists(catalog.database, connection, "entity_names"):
             rules = (*rules, *_NAME_RULES)
         for what, query in rules:

@@ -1,6 +1,7 @@
 """Mending the catalog by what it knows itself: full text from the chunks, rows that belong to nothing."""
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.invariants import CODE_RULES
 from ragmem.catalog.lexicon import build
 from ragmem.domain.model import State, content_hash
 
@@ -44,3 +45,16 @@ def drop_strays(catalog: Catalog) -> int:
             f"UPDATE memories SET state = '{State.PENDING.value}' WHERE state NOT IN ({_STATES})"
         ).rowcount
     return strays
+
+
+def forget_unsound_code(catalog: Catalog) -> int:
+    """Remove the graph of all code if it breaks a rule; return of how many projects, to be ingested again.
+
+    It is not mended row by row, because the files themselves say what is right.
+    """
+    with catalog.database.write() as connection:
+        if not any(connection.execute(query).fetchone() for _, query in CODE_RULES):
+            return 0
+        for table in ("edges", "symbols", "facts", "files", "renames"):
+            connection.execute(f"DELETE FROM code_{table}")
+        return connection.execute("DELETE FROM code_roots").rowcount

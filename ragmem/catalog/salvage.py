@@ -23,7 +23,7 @@ _COPIED: tuple[tuple[str, str], ...] = (
     ("trash", "run, id"),
     ("log", "n"),
 )
-"""Tables that are copied as they are, with the columns of their primary key."""
+"""Tables that are copied as they are, with the columns of their primary key; code is ingested again."""
 
 _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("usage", "day, backend, model, purpose"),

@@ -13,8 +13,8 @@ from ragmem.services.code_on_disk import CodeOnDisk
 
 PYTHON = "python"
 
-WHOLE_BYTES = 1_500_000
-"""Python that is linked as a whole whatever changed: about a second and a half of one core."""
+WHOLE_BYTES = 500_000
+"""Python that is linked as a whole whatever changed: about a second of one core."""
 
 NEIGHBOURS = 150
 """Files that a change in a larger project is linked together with, about a second."""

@@ -8,7 +8,7 @@ from ragmem.catalog.backups import OF_REPAIRS, back_up
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.invariants import covers
-from ragmem.catalog.mending import drop_strays, hash_anew, rebuild_full_text
+from ragmem.catalog.mending import drop_strays, forget_unsound_code, hash_anew, rebuild_full_text
 from ragmem.catalog.queue import leftovers
 from ragmem.catalog.schema import CATALOG
 from ragmem.catalog.sqlite import LOCK_NAME
@@ -150,6 +150,8 @@ def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
     renamed = patient.catalog.names.settle_all()
     indexed = index_pending(patient.catalog, patient.open_store())
     said = f"{strays} strays, {anew} memories cut anew, {renamed} names put right, {indexed} indexed"
+    if forgotten := forget_unsound_code(patient.catalog):
+        said += f"; the code of {forgotten} projects was forgotten: `ragmem ingest --code` reads it again"
     if altered:
         ids = ", ".join(identifier[:12] for identifier in altered)
         said += f"; other texts than were stored: {ids}; `ragmem seed --rebuild` reads their sources again"

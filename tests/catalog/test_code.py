@@ -5,6 +5,7 @@ import pytest
 from ragmem.catalog.code import Rename
 from ragmem.catalog.code_writing import CodeWriting, FileRows, OvertakenError, Seen, links_of
 from ragmem.catalog.invariants import violations
+from ragmem.catalog.mending import forget_unsound_code
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
 
 PROJECT = "shop-12345678"
@@ -206,6 +207,12 @@ def test_rows_that_do_not_belong_together_are_told(catalog, code, sql, told):
     with catalog.database.write() as connection:
         connection.execute(sql)
     assert any(line.startswith(told) for line in violations(catalog))
+    assert forget_unsound_code(catalog) == 2
+    assert violations(catalog) == []
+    assert code.roots() == []
+    write(catalog, rows(PAY))
+    assert forget_unsound_code(catalog) == 0
+    assert len(code.files(PROJECT)) == 1
 
 
 def test_a_home_that_has_no_code_tables_yet_answers_that_nothing_is_known(catalog):

@@ -71,6 +71,8 @@ def impact(
         say_json({"schema": 1, **impact_shape(found, limit=limit or FIELDS)})
     else:
         _say(found, limit)
+    if not found.complete:
+        tell("note: the code was not read to its end: ragmem ingest --code .")
     return EXIT_OK
 
 

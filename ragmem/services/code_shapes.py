@@ -89,6 +89,7 @@ def impact_shape(found: Impact, *, limit: int) -> dict[str, Any]:
     shape: dict[str, Any] = redact_document(
         {
             "project": found.target.project,
+            "complete": found.complete,
             "target": target_shape(found.target),
             "depth": found.depth,
             "depths": {str(depth): count for depth, count in found.depths.items()},

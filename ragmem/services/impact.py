@@ -31,7 +31,7 @@ class Impact:
 
     `reached` goes as deep as was asked, without what is there for tests; `tests` are of any depth, and
     `helpers` what else of their files leads to them. `depths` counts all that is reached at each depth,
-    without tests and helpers, also beyond.
+    without tests and helpers, also beyond. Where the code is not `complete`, its last reading did not end.
     """
 
     target: Target
@@ -41,6 +41,7 @@ class Impact:
     helpers: tuple[Reached, ...]
     depths: dict[int, int]
     memories: Memories
+    complete: bool
 
     @property
     def beyond(self) -> int:
@@ -72,6 +73,7 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
         helpers,
         dict(sorted(Counter(one.depth for one in plain).items())),
         memories_of(catalog, project, symbols=target.symbols, paths=target.paths, limit=memories),
+        all(root.complete for root in catalog.code.roots() if root.project == project),
     )
 
 

@@ -327,6 +327,14 @@ def test_the_command_shows_depths_tests_and_memories(filled, command):
     assert "fails on an empty line" in done.stdout
 
 
+def test_code_that_was_not_read_to_its_end_is_told(memory, command):
+    assert memory.impact("load").complete
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE code_roots SET complete = 0")
+    assert not memory.impact("load").complete
+    assert "not read to its end: ragmem ingest --code ." in command("inspect", "impact", "load").stderr
+
+
 def test_json_has_all_of_it(filled, command):
     document = json.loads(command("inspect", "impact", "parse_config", "--json", "-n", "2").stdout)
     assert document["target"]["name"] == "app.config.parse_config"

@@ -112,11 +112,16 @@ class Modules:
         """Return what a relative import of a file means, None where it leaves the repository."""
         folder = path.rpartition("/")[0]
         for _ in range(level - 1):
-            if not folder:
+            above = folder.rpartition("/")[0]
+            if not folder or (self.is_package(folder) and not self._may_hold(above)):
                 return None
-            folder = folder.rpartition("/")[0]
+            folder = above
         inner = module.replace(".", "/")
         return self.at(f"{folder}/{inner}".strip("/"))
+
+    def _may_hold(self, folder: str) -> bool:
+        """Return whether a folder is a package, the repository's root included."""
+        return self.is_package(folder) or (not folder and PACKAGE in self.files)
 
     def below(self, found: str, name: str) -> str | None:
         """Return the submodule of a package or folder."""

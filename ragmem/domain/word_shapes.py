@@ -11,6 +11,7 @@ PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$"
 POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 _AROUND = "\"'*_,;:!?[]{}<>|=\u2014\u2013\u2022\u2192\u201c\u201d\u2018\u2019\u2705\u274c"
+_AROUND_PLAIN = "(\"'*_,;:!?.)"
 _ENDS_SENTENCE = (".", "!", "?", ":", ";", "|")
 _ENDS_NAME = (*_ENDS_SENTENCE, ",", ")", "]")
 _TAG = re.compile(r"</?[a-zA-Z][\w-]*/?>?$")
@@ -47,10 +48,13 @@ class Shape:
 @lru_cache(maxsize=32768)
 def shape_of(raw: str) -> Shape:
     """Return the shape of a piece of text between blanks."""
-    word = _bare(raw)
     ends_name = raw.rstrip("*_\"'").endswith(_ENDS_NAME)
     ends_sentence = raw.endswith(_ENDS_SENTENCE)
     opens_bracket = raw[0] in "(["
+    plain = raw.strip(_AROUND_PLAIN)
+    if plain.isalpha() and plain.islower() and plain not in KNOWN_NAMES:
+        return Shape(plain, ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
+    word = _bare(raw)
     if not word:
         return Shape(ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
     offset = max(raw.find(word), 0)

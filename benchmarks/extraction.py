@@ -137,8 +137,8 @@ def score(
     """Return the scorer's figures, and how much text a second of one core takes at best, its words unseen."""
     rounds = []
     for _ in range(ROUNDS):
-        for cache in (classify_code, classify_token, shape_of):
-            cache.cache_clear()
+        for seen in (classify_code, classify_token, shape_of):
+            seen.cache_clear()
         began = time.process_time()
         found = [extractor(passage) for passage in passages]
         rounds.append(time.process_time() - began)

@@ -207,7 +207,7 @@ def _models(prefix: str) -> Pairs:
 def _symbols(prefix: str) -> Pairs:
     # Each in the index that begins with the root; a dot makes a qualified name of it, a slash a path.
     column, table = ("path", "code_files") if "/" in prefix else ("name", "code_symbols")
-    if "/" not in prefix and "." in prefix:
+    if "/" not in prefix and any(mark in prefix for mark in ".:#"):
         column = "qualified"
     hint = "t.language" if table == "code_files" else "t.kind || ' ' || f.path"
     files = "" if table == "code_files" else "JOIN code_files f ON f.n = t.file"

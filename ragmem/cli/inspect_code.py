@@ -19,6 +19,7 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.cli.inspect_impact import CodeProjectOption
+from ragmem.domain.qualified import inside
 from ragmem.errors import EXIT_OK
 
 LINES = 60
@@ -111,8 +112,7 @@ def _say_file(found: dict[str, Any], most: int) -> None:
 
 
 def _inside(one: dict[str, Any], found: dict[str, Any]) -> str:
-    name: str = one["symbol"]
-    return name.removeprefix(f"{found['module']}.")
+    return inside(one["symbol"], found["module"])
 
 
 def _say_symbol(found: dict[str, Any], most: int) -> None:
@@ -128,7 +128,7 @@ def _say_symbol(found: dict[str, Any], most: int) -> None:
                 (
                     one["line"],
                     one["kind"],
-                    one["symbol"].removeprefix(f"{found['symbol']}."),
+                    inside(one["symbol"], found["symbol"]),
                     _line(one["doc"]),
                 )
                 for one in found["inside"][:most]

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
+from ragmem.domain.qualified import SEPARATOR
 
 MAX_NAME = 500
 """Characters of a qualified name that is kept: what is longer was generated."""
@@ -45,7 +46,8 @@ def edges_by_file(
 def _defined(name: str, defined: Collection[str]) -> str:
     """Return a name, or the nearest of those that it lies in, that is defined; else an empty one."""
     while name and name not in defined:
-        name = name.rpartition(".")[0]
+        marks = list(SEPARATOR.finditer(name))
+        name = name[: marks[-1].start()] if marks else ""
     return name
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragmem.domain.code_mentions import Mention, is_distinctive
+from ragmem.domain.qualified import ends_with
 
 _ITSELF = ("self.", "this.", "cls.")
 SURE_PARTS = 3
@@ -102,8 +103,7 @@ def candidates_of(name: str, names: Names, *, own: bool) -> list[Known]:
     parts = name.split(".")
     known = names.symbols.get(parts[-1], ())
     if len(parts) > 1:
-        ending = f".{name}"
-        found = [one for one in known if one.qualified == name or one.qualified.endswith(ending)]
+        found = [one for one in known if ends_with(one.qualified, parts)]
         if found and (own or len(parts) >= SURE_PARTS or any(map(is_distinctive, parts))):
             return _preferred(found)
         # Called on something that is not named: `config.parse_config()`.

@@ -9,6 +9,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Found, Located
 from ragmem.catalog.code_overview import names
 from ragmem.domain.code import SymbolKind
+from ragmem.domain.qualified import is_within, parts_of
 from ragmem.errors import NotFoundError, UsageError
 
 SHOWN = 8
@@ -80,9 +81,10 @@ def target_of(catalog: Catalog, project: str, name: str) -> Target:
     paths = tuple(dict.fromkeys(one.path for one in chosen))
     inside = list(chosen)
     if chosen[0].symbol.kind in _HOLDING:
-        beginning = f"{qualified[0]}."
         inside += [
-            one for one in catalog.code.symbols(project, paths) if one.symbol.qualified.startswith(beginning)
+            one
+            for one in catalog.code.symbols(project, paths)
+            if is_within(one.symbol.qualified, qualified[0])
         ]
     return Target(project, name, tuple(inside), paths, is_file=False)
 
@@ -108,11 +110,11 @@ def _ambiguous(name: str, what: str, candidates: Iterable[str]) -> UsageError:
 
 
 def _near(catalog: Catalog, project: str, name: str) -> list[str]:
-    last = name.strip().rstrip("/").replace("::", ".").replace("#", ".")
     known = names(catalog.database, project)
     folded = {one.lower(): one for one in known}
-    short = last.rpartition("." if "/" not in last else "/")[2].lower()
-    close = get_close_matches(last.lower(), folded, n=SHOWN, cutoff=0.7)
+    short = name.rstrip("/").rpartition("/")[2] if "/" in name else (parts_of(name) or [""])[-1]
+    short = short.strip().lower()
+    close = get_close_matches(name.strip().lower(), folded, n=SHOWN, cutoff=0.7)
     close += get_close_matches(short, folded, n=SHOWN, cutoff=0.7)
     if len(short) > 2:
         close += nsmallest(SHOWN, (one for one in folded if short in one), key=len)

@@ -8,6 +8,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Located
 from ragmem.domain.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.impact import Dependent, dependents
+from ragmem.domain.qualified import is_within
 from ragmem.services.code_links import LIMIT, Memories, memories_of
 from ragmem.services.code_targets import Target, target_of
 
@@ -124,10 +125,10 @@ def _idle(catalog: Catalog, project: str, edges: Iterable[Edge], modules: set[st
 
 def _only_takes(module: str, beside: set[str], modules: set[str]) -> bool:
     """Tell whether a statement that imports these takes something from a module, rather than the module."""
-    if any(module.startswith(f"{other}.") for other in beside):
+    if any(is_within(module, other) for other in beside):
         return False
     # What a module passes on has the name of where it is defined.
-    return any(other not in modules or other.startswith(f"{module}.") for other in beside)
+    return any(other not in modules or is_within(other, module) for other in beside)
 
 
 def _test_files(catalog: Catalog, project: str, reached: Sequence[Reached]) -> set[str]:

@@ -7,6 +7,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.domain.code import Symbol, SymbolKind
 from ragmem.domain.code_mentions import in_line, is_distinctive, lines_naming, mentions
 from ragmem.domain.code_names import NEAR, Known, Meant, Names, candidates_of, meant
+from ragmem.domain.qualified import parts_of
 
 NOTHING = Meant({}, {})
 
@@ -118,7 +119,9 @@ def _texts_of(symbol: Symbol, *, few: bool) -> list[str]:
         return [symbol.name]
     if few and symbol.kind is not SymbolKind.MODULE:
         return [symbol.name]
-    return [".".join(symbol.qualified.replace("/", ".").split(".")[-2:])]
+    around = parts_of(symbol.qualified)[-2:]
+    # As its language writes it, or as people do who know another one.
+    return [mark.join(around) for mark in (".", "::", "#")]
 
 
 def _one_line(title: str) -> str:

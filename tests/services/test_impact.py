@@ -252,6 +252,25 @@ def test_a_path_on_disk_means_the_file_in_a_memory_and_on_the_command_line(memor
     assert listed["folder"]["path"] == "app"
 
 
+def test_names_of_other_languages_are_taken_apart_as_their_own(memory, repository):
+    for name, text in (
+        ("heat.rs", "/// An oven.\npub struct Oven;\nimpl Oven { pub fn burn(&self) -> u32 { 1 } }\n"),
+        ("lib.rs", "mod heat;\nuse crate::heat::Oven;\npub fn fire(oven: &Oven) -> u32 { oven.burn() }\n"),
+        ("oven.rb", "module Kiln\n  class Shelf\n    def lift\n      1\n    end\n  end\nend\n"),
+    ):
+        place = repository / "src" / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text)
+    memory.ingest_code(repository)
+    texts = ("The error is in Oven::burn, fixed.", "The error is in Shelf#lift, fixed.")
+    project = project_of(memory)
+    memory.ingest([Draft("notes", text, text, str(n), scope=Scope(project)) for n, text in enumerate(texts)])
+    found = memory.impact("Oven")
+    assert [one.symbol.name for one in found.target.symbols] == ["Oven", "burn"]
+    assert titles(found.memories) == titles(memory.impact("heat::Oven::burn").memories) == ["0"]
+    assert titles(memory.impact("Shelf").memories) == titles(memory.impact("src/oven.rb").memories) == ["1"]
+
+
 def test_in_postgresql_the_answers_are_the_same(filled, repository, tmp_path, postgres):
     environ = {
         "RAGMEM_MODELS_BACKEND": "fake",

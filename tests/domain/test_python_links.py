@@ -143,8 +143,7 @@ PIECES = [
     "from {other} import *\n",
     "def f(x=None):\n    return g\n",
     "def g(*a, **k):\n    f(*a)\n    return C()\n",
-    "class C:\n    def m(self):\n        self.x = f\n        return self.n()\n"
-    "    def n(self):\n        self.x()\n",
+    "class C:\n    def m(self):\n        self.x = f\n        return self.n()\n    def n(self): self.x()\n",
     "class D(C):\n    def n(self):\n        return super().n()\n",
     "d = {{'a': f, 'b': [g, C]}}\nd['b'][1]().m()\n",
     "@f\ndef h():\n    yield from g()\n",

@@ -47,7 +47,8 @@ def main() -> None:
     with common.temporary_folder("code") as folder:
         generated = folder / "generated"
         generate(generated, QUICK if options.quick else options.files)
-        real = folder / options.data.resolve().name
+        ours = options.data.resolve() == common.REPOSITORY
+        real = folder / ("this repository" if ours else options.data.resolve().name)
         shutil.copytree(options.data, real, ignore=LEFT_OUT)
         for root in (generated, real):
             common.tell(f"reading {root.name}")

@@ -267,8 +267,9 @@ class Ragmem(Recording, Opened):
         return ingest_code(
             self.catalog,
             self.settings,
-            Path(self.cwd, path.expanduser()),
+            path,
             home=self.home,
+            cwd=self.cwd,
             dry_run=dry_run,
             progress=progress or Silent(),
         )

@@ -249,6 +249,9 @@ CASES = (
         'the folder "~/empty" holds no text files',
         lambda home: (home.root / "empty").mkdir(),
     ),
+    Case("a folder of code that does not exist", "ingest --code nope", 2, 'there is no folder "nope"'),
+    Case("code with a tag", "ingest --code notes --tag x", 2, "--code takes folders alone"),
+    Case("the home as code", "ingest --code ~", 2, '"~" is no project'),
     Case("standard input that is empty", "ingest -", 2, "standard input is empty"),
     Case(
         "standard input with NUL bytes",

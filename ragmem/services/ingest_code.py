@@ -86,6 +86,7 @@ def ingest_code(
     path: Path,
     *,
     home: Path,
+    cwd: Path,
     dry_run: bool = False,
     progress: Progress,
 ) -> CodeReport:
@@ -97,7 +98,7 @@ def ingest_code(
     """
     started = time.perf_counter()
     projects = finder(catalog, home=home)
-    place = _place(path, projects)
+    place = _place(path, projects, cwd=cwd)
     if not dry_run:
         catalog.prepare()
     if dry_run:
@@ -116,8 +117,8 @@ def ingest_code(
     return report
 
 
-def _place(path: Path, projects: ProjectFinder) -> _Place:
-    resolved = path.resolve()
+def _place(path: Path, projects: ProjectFinder, *, cwd: Path) -> _Place:
+    resolved = Path(cwd, path.expanduser()).resolve()
     if not resolved.exists():
         raise NotFoundError(f'there is no folder "{path}"', hint="give a git repository or a folder")
     identity = projects.project_of(resolved)

@@ -69,8 +69,8 @@ def parsed(source: bytes, syntax: Syntax) -> Parsed:
 def _check_time(parser: "Parser", source: bytes) -> None:
     """Raise SlowFileError for a text over which the parser breaks its head.
 
-    Only a parser that asks for its text piece by piece can be stopped, and its trees ask for the text again at
-    every look: so what is large enough to be slow is parsed twice. (py-tree-sitter before 0.26.1 crashes here.)
+    Only a parser that asks for its text piece by piece can be stopped, and its trees ask for the text again
+    at every look: so what is large enough to be slow is parsed twice. (py-tree-sitter before 0.26.1 crashes.)
     """
     if len(source) < _PIECE:
         return

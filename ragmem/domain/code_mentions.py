@@ -7,6 +7,7 @@ has (parse_config, parseConfig): texts are full of words that are also names of 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ragmem.domain.names import KNOWN_NAMES
 
@@ -98,6 +99,7 @@ def in_line(line: str, number: int) -> Iterator[Mention]:
             yield Mention(name, number)
 
 
+@lru_cache(maxsize=8192)
 def is_distinctive(name: str) -> bool:
     """Tell whether a name's form shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
 

@@ -1,5 +1,6 @@
 """Reads what the texts of memories mention of one project's code."""
 
+import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
@@ -120,8 +121,8 @@ def _texts_of(symbol: Symbol, *, few: bool) -> list[str]:
     if few and symbol.kind is not SymbolKind.MODULE:
         return [symbol.name]
     around = parts_of(symbol.qualified)[-2:]
-    # As its language writes it, or as people do who know another one.
-    return [mark.join(around) for mark in (".", "::", "#")]
+    # As its language writes it, or with the dot that everybody knows.
+    return [mark.join(around) for mark in {".", *re.findall(r"::|#", symbol.qualified)}]
 
 
 def _one_line(title: str) -> str:

@@ -78,6 +78,7 @@ READING = {
     "inspect graph": (["inspect", "graph"], {"entities"}),
     "inspect communities": (["inspect", "communities"], {"communities", "entities", "total", "alone"}),
     "inspect timeline": (["inspect", "timeline", "PostgreSQL"], {"entity", "events", "total", "first"}),
+    "inspect merges": (["inspect", "merges"], {"merges", "left_out"}),
     "inspect records": (["inspect", "records"], {"records"}),
     "record --dry-run": (["record", "gotcha", "x", "--dry-run"], {"dry_run", "records"}),
     "inspect config": (["inspect", "config"], {"config", "places"}),

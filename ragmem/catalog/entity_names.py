@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.migrations import table_exists
 
 if TYPE_CHECKING:
     from ragmem.catalog.entity_settling import Told
@@ -104,6 +105,8 @@ class EntityNames:
     def late(self) -> int:
         """Return how many names have memories that are in the store under a former name."""
         with self._database.read() as connection:
+            if not table_exists(self._database, connection, "entity_names"):
+                return 0
             (count,) = connection.execute(
                 "SELECT count(*) FROM entity_names WHERE late IS NOT NULL"
             ).fetchone()

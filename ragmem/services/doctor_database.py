@@ -134,8 +134,14 @@ def catalog(patient: Patient) -> Iterator[Check]:
 def pending(patient: Patient) -> Iterator[Check]:
     """Tell how many memories wait for their vectors."""
     waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
+    late = patient.catalog.names.late()
     if waiting:
         detail = f"{waiting:,} memories wait to be indexed; a seed, a gc or this finishes them"
+        yield Check("pending", "warning", detail, REPAIR, "pending")
+    elif late:
+        detail = (
+            f"{late:,} names have another entity since; what mentions them is put again by a seed or this"
+        )
         yield Check("pending", "warning", detail, REPAIR, "pending")
     else:
         yield Check("pending", "ok", "no memory waits to be indexed")

@@ -32,9 +32,12 @@ def told_of(catalog: Catalog, items: Sequence[Item]) -> list[Told]:
 
 
 def learn(catalog: Catalog, items: Sequence[Item]) -> None:
-    """Learn the names of accepted memories; what was learnt of them before is replaced."""
+    """Learn the names of accepted memories; what was learnt of them before is replaced.
+
+    What is to be put under another name by this waits for the next write, or for whoever calls `let_wait`.
+    """
     if items:
-        catalog.names.learn(told_of(catalog, items))
+        catalog.names.learn(told_of(catalog, items), most=0)
 
 
 def learn_all(catalog: Catalog) -> None:

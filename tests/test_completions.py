@@ -177,7 +177,11 @@ def offered(shell, script, home):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ragmem inspect ", ["stats", "sources", "memory", "entity", "graph", "config", "usage", "log"]),
+        (
+            "ragmem inspect ",
+            "stats sources memory entity path communities timeline merges graph records code impact"
+            " config usage log".split(),
+        ),
         ("ragmem query it's --so", []),
         ("ragmem query free ", []),
         ("ragmem query --kind ", ["preference", "architecture", "error", "research", "general"]),

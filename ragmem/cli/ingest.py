@@ -1,4 +1,4 @@
-"""`ragmem ingest`: store files, folders or standard input, or code as a graph."""
+"""`ragmem ingest`: store files, folders or standard input."""
 
 import sys
 from pathlib import Path

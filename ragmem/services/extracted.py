@@ -1,6 +1,7 @@
 """What the texts of memories name, as rules or a language model found it; under the names that they use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from ragmem.catalog.catalog import Catalog
@@ -10,11 +11,31 @@ from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.extraction_prompt import text_key
 from ragmem.domain.extraction_union import unite
 from ragmem.domain.model import Chunk, Extraction, Memory
+from ragmem.domain.redaction import Secret, cover, find_secrets
 
 Item = tuple[Memory, Sequence[Chunk]]
 
 # A record is made again within the transaction that puts it.
-by_rule = lru_cache(maxsize=2048)(extract)
+_extract = lru_cache(maxsize=2048)(extract)
+
+
+def by_rule(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
+    """Return what rules find in a memory's chunks; what a secret holds, or a private part, names nothing."""
+    secrets = find_secrets(memory.indexed_text)
+    if secrets:
+        chunks = [_covered(memory.indexed_text, chunk, secrets) for chunk in chunks]
+    return tuple(map(_extract, chunks))
+
+
+def _covered(whole: str, chunk: Chunk, secrets: Sequence[Secret]) -> Chunk:
+    # A line of a key is known as a secret only together with the lines around it, in another chunk perhaps.
+    last = chunk.heading.rsplit(" > ", 1)[-1]
+    hidden = any(last in whole[secret.start : secret.end] for secret in secrets)
+    return replace(
+        chunk,
+        text=cover(whole, secrets, chunk.start, chunk.end),
+        heading="" if hidden else chunk.heading,
+    )
 
 
 def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
@@ -25,15 +46,20 @@ def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction,
     """
     choice = catalog.extractions.choice()
     if choice.by == "rules":
-        return [tuple(by_rule(chunk) for chunk in chunks) for _, chunks in items]
+        return [by_rule(memory, chunks) for memory, chunks in items]
     keys = {chunk.id: text_key(chunk) for _, chunks in items for chunk in chunks}
     answers = catalog.extractions.answers(choice.model, set(keys.values()))
-    return [tuple(_of(chunk, choice.by, answers, keys) for chunk in chunks) for _, chunks in items]
+    return [
+        tuple(
+            _of(ruled, choice.by, answers.get(keys[chunk.id]))
+            for ruled, chunk in zip(by_rule(memory, chunks), chunks, strict=True)
+        )
+        for memory, chunks in items
+    ]
 
 
-def _of(chunk: Chunk, by: By, answers: Mapping[str, Answer], keys: Mapping[str, str]) -> Extraction:
-    answer = answers.get(keys[chunk.id])
+def _of(ruled: Extraction, by: By, answer: Answer | None) -> Extraction:
     if answer is None or not answer.entities:
-        return by_rule(chunk)
-    found = Extraction(chunk.id, answer.entities, answer.relations)
-    return found if by == "llm" else unite(by_rule(chunk), found)
+        return ruled
+    found = Extraction(ruled.chunk_id, answer.entities, answer.relations)
+    return found if by == "llm" else unite(ruled, found)

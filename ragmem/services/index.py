@@ -18,7 +18,7 @@ BATCH = 48
 
 def record_of(memory: Memory, chunks: Sequence[Chunk]) -> Record:
     """Return what a store keeps of a memory that is by itself: by rule alone, under the names it uses."""
-    return Record(memory, tuple(chunks), tuple(by_rule(chunk) for chunk in chunks))
+    return Record(memory, tuple(chunks), by_rule(memory, chunks))
 
 
 def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:

@@ -234,3 +234,21 @@ def test_a_store_that_does_not_show_its_graph_whole_says_what_it_cannot_do(memor
     ):
         with pytest.raises(BackendError, match="does not show a graph whole"):
             refused()
+
+
+def test_what_a_secret_or_a_private_part_holds_names_nothing(memory):
+    key = "\n".join(f"qL9aP2b3Yk8zX1cV4bN5mM6nB7vC8xZ9lK0jH1gF2dS3aQ4wE5rT6yU7iO8p{n:04}" for n in range(40))
+    text = (
+        "# Deploy\n\nThe pipeline uses `deploy.py` with Kafka.\n\n"
+        f"-----BEGIN RSA PRIVATE KEY-----\n{key}\n-----END RSA PRIVATE KEY-----\n\n"
+        "<private>\n## Aunt Lovelace\n\nJane Lovelace pays `acme_bank` for Zanzibar Holdings.\n</private>\n"
+    )
+    memory.ingest([Draft("notes", "deploy", text, event_time=NOW)], rule="off")
+
+    named = {place.entity.name for place in memory.graph().top(limit=100)}
+    assert {"deploy.py", "Kafka"} <= named
+    told = "\n".join(place.entity.description for place in memory.graph().top(limit=100))
+    for hidden in ("qL9a", "Lovelace", "acme_bank", "Zanzibar"):
+        assert not [name for name in named if hidden in name]
+        assert hidden not in told
+    assert not [name for name in named if "redacted" in name.lower()]

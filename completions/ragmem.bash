@@ -77,7 +77,7 @@ _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
-        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --code --dry-run --json -q --quiet -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --code --rebuild --dry-run --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --since -a --all -m --mode -r --route --expand --nearest --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --json -q --quiet --sources -h --help ;;

@@ -57,6 +57,7 @@ complete -c ragmem -n '__ragmem_at ingest' -l spec -x -d 'The spec within the pr
 complete -c ragmem -n '__ragmem_at ingest' -l at -x -d 'When it happened: 2026-03-15, 7d, yesterday.'
 complete -c ragmem -n '__ragmem_at ingest' -l title -x -d 'A title for standard input.'
 complete -c ragmem -n '__ragmem_at ingest' -l code -d 'The paths are repositories or folders of code, read as a graph.'
+complete -c ragmem -n '__ragmem_at ingest' -l rebuild -d 'With --code: read and link the whole project again.'
 complete -c ragmem -n '__ragmem_at ingest' -l dry-run -d 'Show what would be done, change nothing.'
 complete -c ragmem -n '__ragmem_at ingest' -l json -d 'One JSON document on standard output.'
 complete -c ragmem -n '__ragmem_at ingest' -s q -l quiet -d 'Errors only on standard error.'

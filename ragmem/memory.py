@@ -258,7 +258,12 @@ class Ragmem(Recording, Opened):
         return stored
 
     def ingest_code(
-        self, path: Path, *, dry_run: bool = False, progress: "Progress | None" = None
+        self,
+        path: Path,
+        *,
+        rebuild: bool = False,
+        dry_run: bool = False,
+        progress: "Progress | None" = None,
     ) -> "CodeReport":
         """Store the code of a repository or folder as a graph; see `services.ingest_code`."""
         from ragmem.services.ingest_code import ingest_code
@@ -270,6 +275,7 @@ class Ragmem(Recording, Opened):
             path,
             home=self.home,
             cwd=self.cwd,
+            rebuild=rebuild,
             dry_run=dry_run,
             progress=progress or Silent(),
         )

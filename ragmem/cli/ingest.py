@@ -59,6 +59,9 @@ def ingest(
     code: Annotated[
         bool, typer.Option("--code", help="The paths are repositories or folders of code, read as a graph.")
     ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="With --code: read and link the whole project again.")
+    ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -78,7 +81,11 @@ def ingest(
             raise UsageError("--code takes folders alone", hint="ragmem ingest --code .")
         from ragmem.cli.ingest_code import ingest_code
 
-        return ingest_code(paths, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        return ingest_code(paths, rebuild=rebuild, dry_run=dry_run, as_json=as_json, quiet=quiet)
+    if rebuild:
+        raise UsageError(
+            "--rebuild goes with --code", hint="ragmem seed --rebuild, or ingest --code --rebuild"
+        )
     moment = now()
     with open_memory(quiet=quiet) as memory:
         wish = HandIn(

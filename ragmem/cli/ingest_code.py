@@ -14,12 +14,13 @@ SHOWN = 10
 """Files that were skipped or not read whole, of which the human report tells."""
 
 
-def ingest_code(paths: Sequence[str], *, dry_run: bool, as_json: bool, quiet: bool) -> int:
+def ingest_code(paths: Sequence[str], *, rebuild: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:
     """Bring what is known of the code in these folders up to date and tell what changed."""
     reports = []
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         for path in paths:
-            reports.append(memory.ingest_code(Path(path), dry_run=dry_run, progress=bar))
+            done = memory.ingest_code(Path(path), rebuild=rebuild, dry_run=dry_run, progress=bar)
+            reports.append(done)
             bar.close()
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, "code": [report.shape() for report in reports]})

@@ -41,6 +41,7 @@ class _Place:
     identity: ProjectIdentity
     root: Path
     within: Path
+    rebuild: bool
 
     def covers(self, path: str) -> bool:
         """Tell whether a path of the project is one that this run reads."""
@@ -87,18 +88,20 @@ def ingest_code(
     *,
     home: Path,
     cwd: Path,
+    rebuild: bool = False,
     dry_run: bool = False,
     progress: Progress,
 ) -> CodeReport:
     """Store the code of a repository or folder as a graph; what has not changed since costs nothing.
 
-    Everything outside of `path` stays as it is, where that is a part of a project. A run that is killed
+    Everything outside of `path` stays as it is, where that is a part of a project; `rebuild` reads and links
+    the whole project again. A run that is killed
     leaves whole files, and the next one completes it. Raises NotFoundError for a path that does not exist,
     UsageError for one that is no project, StoreBusyError while another process ingests code.
     """
     started = time.perf_counter()
     projects = finder(catalog, home=home)
-    place = _place(path, projects, cwd=cwd)
+    place = _place(path, projects, cwd=cwd, rebuild=rebuild)
     if not dry_run:
         catalog.prepare()
     if dry_run:
@@ -117,14 +120,14 @@ def ingest_code(
     return report
 
 
-def _place(path: Path, projects: ProjectFinder, *, cwd: Path) -> _Place:
+def _place(path: Path, projects: ProjectFinder, *, cwd: Path, rebuild: bool) -> _Place:
     resolved = Path(cwd, path.expanduser()).resolve()
     if not resolved.exists():
         raise NotFoundError(f'there is no folder "{path}"', hint="give a git repository or a folder")
     identity = projects.project_of(resolved)
     if identity is None or identity.root is None:
         raise UsageError(f'"{path}" is no project', hint="give the folder of one project")
-    return _Place(identity, root_of(resolved, identity.root), resolved)
+    return _Place(identity, root_of(resolved, identity.root), resolved, rebuild)
 
 
 def _bring_up_to_date(
@@ -160,9 +163,9 @@ def _plan(
     there = catalog.exists()
     standing = writing.standing() if there else Standing()
     known = writing.seen(standing) if there else {}
-    anew = standing.rules != RULES
+    anew = place.rebuild or standing.rules != RULES
     if anew and known:
-        # What another release read is read again as a whole, or its rest would never be.
+        # What another release read is read again as a whole, or its rest never would be.
         place = replace(place, within=place.root)
     exclude = (*settings.exclude, *(settings.project.exclude if settings.project else ()))
     listed = find_code(place.root, place.within, home=home, exclude=exclude)

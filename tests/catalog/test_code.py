@@ -221,3 +221,19 @@ def test_a_home_that_has_no_code_tables_yet_answers_that_nothing_is_known(catalo
             connection.execute(f"DROP TABLE code_{table}")
     assert catalog.code.find(PROJECT, "charge") is None
     assert catalog.code.roots() == []
+
+
+def test_the_neighbours_of_a_file_are_those_it_refers_to_and_those_that_refer_to_it(catalog, code):
+    assert code.roots()
+    writing = CodeWriting(catalog.database, PROJECT)
+    near = writing.neighbours(writing.standing())
+    assert sorted(near.around(["shop/cart.py"], most=9)) == ["shop/cart.py", "shop/pay.py"]
+    assert sorted(near.around(["shop/pay.py"], most=9)) == ["shop/cart.py", "shop/pay.py"]
+    assert near.around(["shop/pay.py"], most=1) == ["shop/pay.py"]
+    assert near.around([], most=9) == []
+    assert near.referring(["os.path.join", "shop.pay.charge"]) == {"shop/cart.py"}
+    assert near.defining(["shop.pay.charge", "nowhere"]) == {"shop/pay.py"}
+    assert near.definitions(["shop/cart.py"]) == {("shop.cart", "module"), ("shop.cart.add", "function")}
+    assert near.bases(["shop/cart.py"]) == set()
+    assert near.tests()["tests.test_cart.test_add"]
+    assert not near.tests()["shop.pay.charge"]

@@ -47,10 +47,13 @@ def commit(root: Path, message: str = "work") -> None:
     git(root, "commit", "-qm", message)
 
 
-@pytest.fixture(params=["whole", "near"])
+both = pytest.mark.parametrize("shop", ["whole", "near"], indirect=True)
+
+
+@pytest.fixture
 def shop(notes, request, monkeypatch):
     """A repository of three files, outside of which nothing is read; changes are linked as in a large one."""
-    if request.param == "near":
+    if getattr(request, "param", "whole") == "near":
         monkeypatch.setattr("ragmem.services.code_relinking.WHOLE_BYTES", -1)
     root = notes.parent / "shop"
     root.mkdir()
@@ -96,6 +99,7 @@ def test_a_repository_becomes_a_graph(memory, shop):
     assert violations(memory.catalog, deep=True) == []
 
 
+@both
 def test_a_test_covers_what_it_calls_and_imports_and_no_other_test(memory, shop):
     put(
         shop,
@@ -131,6 +135,7 @@ def test_a_touched_file_is_not_parsed_and_writes_nothing(memory, shop, monkeypat
     assert (report.unchanged, report.written) == (4, False)
 
 
+@both
 def test_a_changed_file_touches_its_own_rows_alone(memory, shop):
     memory.ingest_code(shop)
     before = {table: rows(memory, table) for table in ("files", "symbols", "edges")}
@@ -146,6 +151,7 @@ def test_a_changed_file_touches_its_own_rows_alone(memory, shop):
     assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
 
 
+@both
 def test_what_a_changed_file_defines_no_more_is_linked_anew_where_it_is_used(memory, shop):
     memory.ingest_code(shop)
     put(shop, "shop/pay.py", PAY.replace("charge", "give_back"))
@@ -161,6 +167,7 @@ def test_what_a_changed_file_defines_no_more_is_linked_anew_where_it_is_used(mem
     assert all(edge.internal for edge in memory.catalog.code.edges_to(report.project, ["shop.pay.charge"]))
 
 
+@both
 def test_a_file_that_has_gone_takes_its_nodes_with_it(memory, shop):
     memory.ingest_code(shop)
     (shop / "shop/cart.py").unlink()
@@ -219,6 +226,7 @@ def test_a_folder_that_is_no_repository_is_read_by_its_gitignore_files(memory, n
     assert found.paths == ("a.py",)
 
 
+@both
 def test_a_part_of_a_repository_leaves_the_rest_as_it_is(memory, shop):
     memory.ingest_code(shop)
     (shop / "tests/test_cart.py").unlink()
@@ -263,6 +271,7 @@ def test_a_history_is_known_from_the_first_ingestion_on(memory, shop):
     assert report.renamed == []
 
 
+@both
 def test_a_rename_that_git_does_not_know_is_seen_by_its_content(memory, shop):
     memory.ingest_code(shop)
     (shop / "lib").mkdir()
@@ -296,6 +305,15 @@ def test_what_another_release_has_read_is_read_again_as_a_whole(memory, shop, mo
     report = memory.ingest_code(shop / "tests")
     assert len(report.changed) == 4
     assert not memory.ingest_code(shop).written
+
+
+def test_a_rebuild_reads_and_links_the_whole_project_again(memory, shop):
+    memory.ingest_code(shop)
+    with memory.catalog.database.write() as connection:
+        connection.execute("DELETE FROM code_edges")
+    report = memory.ingest_code(shop / "tests", rebuild=True)
+    assert len(report.changed) == 4
+    assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
 
 
 def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(memory, shop):
@@ -353,7 +371,6 @@ Ragmem.open(environ={"RAGMEM_HOME": str(home)}, home=shop.parent, cwd=shop).inge
 """
 
 
-@pytest.mark.parametrize("shop", ["whole"], indirect=True)
 @pytest.mark.parametrize("deadly", [1, 3, 4])
 def test_a_run_that_is_killed_leaves_whole_files_and_the_next_one_completes_it(
     open_memory, shop, tmp_path, deadly
@@ -423,5 +440,5 @@ def test_the_command_tells_what_became_of_the_files(shop, inside):
     assert (told["new"], told["languages"], told["written"]) == (4, {"python": 4}, True)
     done = inside("ingest", "--code", str(shop))
     assert "0 new, 0 changed, 0 renamed, 0 gone, 4 unchanged" in done.stdout
-    done = inside("ingest", "--code", str(shop), "--tag", "x")
-    assert done.returncode == 2
+    for wrong in (("--code", str(shop), "--tag", "x"), (str(shop), "--rebuild")):
+        assert inside("ingest", *wrong).returncode == 2

@@ -8,6 +8,7 @@ from heapq import nsmallest
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Found, Located
 from ragmem.catalog.code_overview import names
+from ragmem.catalog.edits import plain_path
 from ragmem.domain.code import SymbolKind
 from ragmem.domain.qualified import is_within, parts_of
 from ragmem.errors import NotFoundError, UsageError
@@ -65,6 +66,11 @@ def target_of(catalog: Catalog, project: str, name: str) -> Target:
     """Return what a name stands for; raises NotFoundError for nothing, UsageError for several things."""
     found = catalog.code.find(project, name.strip()) if name.strip() else None
     if found is None:
+        folder = plain_path(name).rstrip("/")
+        if any(file.path.startswith(f"{folder}/") for file in catalog.code.files(project)):
+            raise UsageError(
+                f'"{name}" is a folder', hint=f"name something in it: ragmem inspect code {folder}"
+            )
         near = _near(catalog, project, name)
         hint = f"near it: {', '.join(near)}" if near else f"bring the code up to date: {INGEST}"
         raise NotFoundError(f'there is no symbol or file "{name}"', hint=hint)

@@ -387,6 +387,7 @@ def test_a_picture_replaces_no_file_unless_it_is_told_to(command, repository):
     [
         ("parse_confg", 'there is no symbol or file "parse_confg"', "near it: parse_config"),
         ("run", '"run" may be one of 2 symbols', "app.config.Settings.run, app.server.run"),
+        ("tests", '"tests" is a folder', "ragmem inspect code tests"),
         ("", 'there is no symbol or file ""', ""),
     ],
 )

@@ -158,7 +158,7 @@ def _form_of_path(name: str) -> str:
     if not path or path.endswith("/") or not _PATTERN_MARKS.isdisjoint(path):
         return ""
     parts = path.split("/")
-    if parts[-1] in {".", ".."}:
+    if parts[-1] in {".", ".."} or (len(parts) == 1 and "." not in path):
         return ""
     if parts[-1].lstrip(".").partition(".")[0].casefold() in GENERIC_FILES:
         return f"/{parts[-2]}/{parts[-1]}" if len(parts) > 1 and parts[-2] not in {"", "~"} else ""

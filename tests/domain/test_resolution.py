@@ -83,6 +83,7 @@ def test_spellings_of_one_thing_have_one_node(first, second, rule):
         (("README.md", "file"), ("docs/README.md", "file")),
         (("session.go", "file"), ("cmd/session.go", "file")),
         (("..", "file"), ("src/..", "file")),
+        (("./backup", "file"), ("/tmp/backup", "file")),
         (("__init__.py", "file"), ("ragmem/__init__.py", "file")),
         (("C", "language"), ("C++", "language")),
         (("C++", "language"), ("C#", "language")),

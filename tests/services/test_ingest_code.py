@@ -5,14 +5,19 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ragmem.catalog import code_writing
+from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.invariants import violations
+from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.domain.code import EdgeKind
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.services.ingest_code import ingest_code
+from ragmem.services.progress import Silent
 
 OLD = 1_700_000_000
 """Long ago, so that a file's time can be trusted."""
@@ -356,6 +361,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from ragmem.catalog import code_writing
+from ragmem.catalog.catalog import Catalog
 from ragmem.memory import Ragmem
 code_writing.ROWS_AT_ONCE = 1
 home, shop, deadly = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
@@ -432,6 +438,26 @@ def test_a_run_that_another_machine_overtakes_begins_anew(memory, shop, monkeypa
     assert overtaken
     assert report.written
     assert "shop/new.py" in paths(memory, report)
+
+
+def test_a_shared_database_has_the_same_graph_and_is_not_written_for_another_machine(
+    memory, shop, tmp_path, postgres
+):
+    here = memory.ingest_code(shop)
+    for machine in ("one", "two"):
+        with closing(Catalog(PostgresDatabase(postgres, tmp_path / machine))) as catalog:
+            report = ingest_code(
+                catalog, memory.settings, shop, home=shop.parent, cwd=shop, progress=Silent()
+            )
+            assert (report.symbols, report.edges) == (here.symbols, here.edges)
+            assert report.written == (machine == "one")
+            names = ["shop.pay.charge"]
+            assert catalog.code.edges_to(report.project, names) == memory.catalog.code.edges_to(
+                here.project, names
+            )
+            assert violations(catalog) == []
+        for path in shop.rglob("*.py"):
+            path.touch()
 
 
 def test_the_command_tells_what_became_of_the_files(shop, inside):

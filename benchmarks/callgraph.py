@@ -287,7 +287,7 @@ def main() -> int:
         notes.append(
             f"{quick['package']}: {quick['files']} files, {quick['lines']:,} lines are parsed at "
             f"{quick['lines_per_second']:,.0f} lines/s, linked in {quick['link_seconds']:.1f} s on one core; "
-            f"facts are {quick['facts_bytes'] / quick['source_bytes']:.2f} of the source"
+            f"facts as JSON are {quick['facts_bytes'] / quick['source_bytes']:.2f} of the source"
         )
     common.report("callgraph", document, headers, rows, options=options, notes=notes)
     return 0

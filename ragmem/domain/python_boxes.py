@@ -18,6 +18,7 @@ class Box:
     length: int | None
     elements: dict[Any, int] = field(default_factory=dict)
     every: int | None = None
+    keys: int | None = None
     watchers: list[tuple[Callable[[Any, int, Any], None], Any]] = field(default_factory=list)
 
 
@@ -82,7 +83,11 @@ class Boxes(Flow):
     def iterated(self, box: int, target: int) -> None:
         """Let what comes out of iterating over a container reach a node: of a dict, its keys."""
         if self.boxes[self.parts[box][0]].kind == "dict":
-            self.each_element(box, self._key, target)
+            made = self.boxes[self.parts[box][0]]
+            if made.keys is None:
+                made.keys = self.node()
+                self.each_element(box, self._key, made.keys)
+            self.link(made.keys, target)
         else:
             self.all_elements(box, target)
 

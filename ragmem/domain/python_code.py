@@ -4,7 +4,6 @@ import ast
 import warnings
 
 from ragmem.domain.code import ParsedFile
-from ragmem.domain.python_facts import packed
 from ragmem.domain.python_links import link_python
 from ragmem.domain.python_modules import module_name
 from ragmem.domain.python_statements import facts_of
@@ -29,4 +28,4 @@ def parse_python(path: str, text: str) -> ParsedFile:
         found = symbols(tree, module, text, in_test=is_test_path(path))
     except (RecursionError, MemoryError):
         raise ValueError(f"{path!r} is nested too deeply to be read") from None
-    return ParsedFile(path, "python", module, purpose(tree, text, found), tuple(found), packed(facts))
+    return ParsedFile(path, "python", module, purpose(tree, text, found), tuple(found), facts)

@@ -86,9 +86,9 @@ class Flow:
         if value not in self.reached[node]:
             self._give(node, {value})
 
-    def _give(self, node: int, values: set[int] | frozenset[int]) -> None:
+    def _give(self, node: int, values: set[int]) -> None:
         known = self.reached[node]
-        new = set(values) - known
+        new = values - known
         if not new:
             return
         room = MOST_VALUES - len(known)
@@ -118,8 +118,9 @@ class Flow:
         elif target in targets:
             return
         targets.add(target)
-        if self.reached[source]:
-            self._give(target, self.reached[source])
+        reached = self.reached[source]
+        if isinstance(reached, set):
+            self._give(target, reached)
 
     def watch(self, node: int, handler: Handler, about: Any) -> None:
         """Call the handler with each value that reaches a node, now or later."""

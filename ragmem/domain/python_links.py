@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
-from ragmem.domain.python_facts import unpacked
+from ragmem.domain.python_facts import VERSION
 from ragmem.domain.python_flow import MOST_VALUES, Kind
-from ragmem.domain.python_modules import module_name
+from ragmem.domain.python_modules import Modules, module_name
 from ragmem.domain.python_order import Base, resolution_orders
 from ragmem.domain.python_program import Program
 
@@ -21,12 +21,13 @@ def link_python(files: Sequence[ParsedFile]) -> list[Edge]:
     Works from the facts alone. An edge stands once per source, target and kind, on its first line. Files
     without facts (those that could not be parsed) are targets of imports only.
     """
-    ordered = sorted((one for one in files if one.facts), key=lambda one: one.path)
+    ordered = sorted((one for one in files if one.facts.get("version") == VERSION), key=lambda one: one.path)
+    modules = Modules(one.path for one in files)
     collecting = gc.isenabled()
     # Nothing dies before the end, so the collector would walk the growing graph in vain: half the time.
     gc.disable()
     try:
-        program, bases = _solved(ordered)
+        program, bases = _solved(ordered, modules)
         links = _Links(program)
         links.imports()
         links.inherits(bases)
@@ -37,13 +38,12 @@ def link_python(files: Sequence[ParsedFile]) -> list[Edge]:
             gc.enable()
 
 
-def _solved(files: Sequence[ParsedFile]) -> tuple[Program, dict[int, list[Base]]]:
-    facts = [unpacked(one.facts) for one in files]
-    first = Program(files, facts, {})
+def _solved(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:
+    first = Program(files, modules, {})
     first.wire(calls=False)
     first.run()
     bases = first.bases_found()
-    program = Program(files, facts, resolution_orders(bases))
+    program = Program(files, modules, resolution_orders(bases))
     program.wire(calls=True)
     program.run()
     found = program.bases_found()

@@ -22,17 +22,17 @@ class Program(Wired):
     def __init__(
         self,
         files: Sequence[ParsedFile],
-        facts: Sequence[Mapping[str, Any]],
+        modules: Modules,
         orders: Mapping[int, Sequence[int | str]],
     ) -> None:
-        super().__init__(Modules(one.path for one in files))
+        super().__init__(modules)
         self.files = list(files)
         self.calls: dict[Place, set[int]] = {}
         self.scope_files: list[int] = []
         self.scope_rows: list[Mapping[str, Any]] = []
         self._exports: dict[str, set[str]] = {}
         for number, one in enumerate(files):
-            self._declare(number, one.path, facts[number])
+            self._declare(number, one.path, one.facts)
         for number, order in orders.items():
             self.classes[number].order = list(order)
         self._import_all()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.code import Edge, EdgeKind
+from ragmem.domain.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
 from ragmem.domain.python_code import link_python, parse_python
 
 
@@ -117,6 +117,14 @@ def test_what_lies_outside_has_the_name_that_the_world_knows():
         ("a", "pathlib.Path", False),
         ("a", "pathlib.Path.read_text", False),
     }
+
+
+def test_a_file_that_could_not_be_parsed_is_still_imported():
+    broken = ParsedFile(
+        "b.py", "python", "b", "", (Symbol("b", "b", SymbolKind.MODULE, 1, 1),), problem="broken"
+    )
+    edges = link_python([parse_python("a.py", "import b"), broken])
+    assert edges == [Edge("a.py", "a", "b", EdgeKind.IMPORTS, 1)]
 
 
 def test_an_edge_stands_once_on_its_first_line():

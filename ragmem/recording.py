@@ -18,7 +18,8 @@ class Recording:
     Each `add_` method returns the id of the memory, or ids, durable also where no model can be had; the same
     record twice is one memory. It raises UsageError that names a field which is wrong. Each `get_` method
     returns nothing where nothing was ever stored, the best answers first or else the newest, and raises
-    NotFoundError for an unknown project. docs/records.md tells of the fields.
+    NotFoundError for an unknown project. A keyword that no method has is a TypeError. docs/records.md tells
+    of the fields.
     """
 
     def add_records(
@@ -29,8 +30,9 @@ class Recording:
         """Store records, each given as its type and fields, all or none of them; return their ids."""
         from ragmem.domain.records import record
         from ragmem.services.hand_in import HandIn
-        from ragmem.services.records import add
+        from ragmem.services.records import Belonging, add
 
+        _refuse_unknown(belonging, Belonging)
         checked = [record(kind, fields) for kind, fields in records]
         wish = HandIn(
             project=belonging.get("project", ""),
@@ -154,8 +156,9 @@ class Recording:
     ) -> "list[Recorded]":
         """Return records of a type, of several, or of all: those that answer the query, else the newest."""
         from ragmem.domain.records import record_type
-        from ragmem.services.records import MIN_SCORE, Where, read
+        from ragmem.services.records import MIN_SCORE, Wanted, Where, read
 
+        _refuse_unknown(wanted, Wanted)
         named = (types,) if isinstance(types, str) else types
         return read(
             self,
@@ -205,6 +208,13 @@ class Recording:
             return {}
         where = Where(tuple(projects), everywhere)
         return discoveries(self.catalog, projects=projects_of(self, where), spec=spec)
+
+
+def _refuse_unknown(given: Mapping[str, object], known: type) -> None:
+    """Raise TypeError for a keyword that no one would read: a field with a slip would be lost."""
+    for name in given:
+        if name not in known.__annotations__:
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
 
 
 def _one(memory: "Remembers", kind: RecordType, fields: Mapping[str, Any], belonging: "Belonging") -> str:

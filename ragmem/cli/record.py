@@ -114,11 +114,14 @@ def _given(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord"
     for name, value in given:
         whole, dot, key = name.partition(".")
         form = shape.by_name[whole].form if whole in shape.by_name else Form.TEXT
-        if dot and form is Form.PAIRS:
-            fields.setdefault(whole, {})[key] = value
+        paired = form in (Form.PAIRS, Form.PATH_PAIRS)
+        if dot and paired:
+            if key in fields.setdefault(whole, {}):
+                raise UsageError(f'the field "{name}" is given twice', hint="it holds one text")
+            fields[whole][key] = value
         elif form in (Form.TEXTS, Form.PATHS):
             fields.setdefault(name, []).append(value)
-        elif form is Form.PAIRS:
+        elif paired:
             raise UsageError(
                 f'the field "{name}" of the {kind} wants a name for "{value}"',
                 hint=f"write --field {name}.NAME=VALUE",

@@ -29,6 +29,7 @@ class Form(StrEnum):
     PATH = "a path"
     PATHS = "paths"
     PAIRS = "names with a text each"
+    PATH_PAIRS = "paths with a text each"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ _ALL = (
             Field("session", Form.TEXT, "Session", "its number or id"),
             Field("subtasks_completed", Form.TEXTS, "Subtasks completed", "what was finished"),
             Field("discoveries", Form.TEXTS, "Discoveries", "what was found out"),
-            Field("files_understood", Form.PAIRS, "Files understood", "files, each with what it is for"),
+            Field("files_understood", Form.PATH_PAIRS, "Files understood", "files, each with what it is for"),
             Field("files_changed", Form.PATHS, "Files changed", "the files that were edited"),
             Field("patterns_found", Form.TEXTS, "Patterns found", "ways of building that work here"),
             Field("gotchas_encountered", Form.TEXTS, "Gotchas encountered", "traps that were met"),

@@ -133,7 +133,7 @@ def record_of(memory: Memory) -> TypedRecord | None:
         return None
     try:
         return record(memory.metadata[_TYPE], json.loads(memory.metadata.get(_FIELDS, "")))
-    except (ValueError, TypeError, AttributeError, UsageError):
+    except (ValueError, TypeError, AttributeError, RecursionError, UsageError):
         # Brought in by an import of another version: its text is shown and found all the same.
         return None
 
@@ -152,21 +152,34 @@ def _checked(shape: Shape, field: Field, value: object) -> Value | None:
         case Form.FLAG:
             return _flag(shape, field, value)
         case Form.TEXTS | Form.PATHS:
-            if isinstance(value, str):
+            if isinstance(value, str | int | float) and not isinstance(value, bool):
                 value = (value,)
             if isinstance(value, Mapping) or not isinstance(value, Iterable):
                 raise _wrong(shape, field, "a list of texts", value)
-            return tuple(text for item in value if (text := _text(shape, field, item)))
-        case Form.PAIRS:
+            items = (item if isinstance(item, bool) else _scalar(item) for item in value)
+            return tuple(text for item in items if (text := _text(shape, field, item)))
+        case Form.PAIRS | Form.PATH_PAIRS:
             if not isinstance(value, Mapping):
                 raise _wrong(shape, field, "names with a text each", value)
-            pairs = {
-                _text(shape, field, name): _text(shape, field, _scalar(item)) for name, item in value.items()
-            }
-            return {name: text for name, text in pairs.items() if name and text}
+            return _pairs(shape, field, value)
 
 
-def _text(shape: Shape, field: Field, value: object) -> str:
+def _pairs(shape: Shape, field: Field, value: Mapping[object, object]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item, said in value.items():
+        name, text = _text(shape, field, item), _text(shape, field, _scalar(said), is_path=False)
+        if not (name and text):
+            continue
+        if pairs.get(name, text) != text:
+            raise UsageError(
+                f'the field "{field.name}" of the {shape.type} has "{name}" twice', hint="give it one text"
+            )
+        pairs[name] = text
+    return pairs
+
+
+def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) -> str:
+    """Return a text, or as the field's form says a path, but not where `is_path` is false."""
     if not isinstance(value, str):
         raise _wrong(shape, field, "a text", value)
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
@@ -175,7 +188,7 @@ def _text(shape: Shape, field: Field, value: object) -> str:
             f'the field "{field.name}" of the {shape.type} is no text: it has NUL or half a character',
             hint="hand in UTF-8 text",
         )
-    if field.form in (Form.PATH, Form.PATHS):
+    if is_path and field.form in (Form.PATH, Form.PATHS, Form.PATH_PAIRS):
         text = text.replace("\\", "/")
         while text.startswith("./"):
             text = text.removeprefix("./").strip()
@@ -187,7 +200,7 @@ def _text(shape: Shape, field: Field, value: object) -> str:
 def _flag(shape: Shape, field: Field, value: object) -> bool:
     if isinstance(value, bool):
         return value
-    word = value.strip().lower() if isinstance(value, str) else ""
+    word = str(_scalar(value)).strip().lower()
     if word in _YES or word in _NO:
         return word in _YES
     raise _wrong(shape, field, "true or false", value)

@@ -86,6 +86,14 @@ def test_a_record_reads_as_markdown():
 
 def test_a_number_is_a_text():
     assert record("session_insight", {"session": 12, "summary": "x"}).fields["session"] == "12"
+    assert record("session_insight", {"what_failed": [3, "x", 0.5]}).fields["what_failed"] == (
+        "3",
+        "x",
+        "0.5",
+    )
+    assert record("session_insight", {"what_failed": 3}).fields["what_failed"] == ("3",)
+    for number in (1, 0):
+        assert record("task_outcome", {"task": "x", "success": number}).fields["success"] is bool(number)
 
 
 def test_what_belongs_to_the_first_line_stands_in_it():
@@ -129,6 +137,14 @@ def test_what_is_said_of_a_file_later_takes_the_place_of_what_was_said():
     assert one.uri == other.uri
 
 
+def test_a_file_has_one_path_wherever_it_is_named():
+    insight = record("session_insight", {"files_understood": {"./src/a.py": "Reads .\\x.", "src\\b.py": "y"}})
+    assert insight.fields["files_understood"] == {"src/a.py": "Reads .\\x.", "src/b.py": "y"}
+    assert record("task_outcome", {"task": "x", "success": True, "metadata": {"a\\b": "./c"}}).fields[
+        "metadata"
+    ] == {"a\\b": "./c"}
+
+
 @pytest.mark.parametrize(
     ("kind", "fields", "message", "hint"),
     [
@@ -147,6 +163,15 @@ def test_what_is_said_of_a_file_later_takes_the_place_of_what_was_said():
             "names with a text each",
             "by name",
         ),
+        ("task_outcome", {"task": "x", "success": 2}, 'true or false, not "2"', "success"),
+        ("session_insight", {"what_failed": [True]}, 'wants a text, not "true"', "not to do"),
+        ("session_insight", {"what_failed": True}, 'wants a list of texts, not "true"', "not to do"),
+        (
+            "task_outcome",
+            {"task": "x", "success": True, "metadata": {"tries": 1, " tries": 2}},
+            'the field "metadata" of the task_outcome has "tries" twice',
+            "one text",
+        ),
         ("session_insight", {"session": "3"}, "the session_insight says nothing", "summary"),
         ("insight", {}, 'there is no type of record "insight"', "session_insight"),
     ],
@@ -159,7 +184,7 @@ def test_what_is_no_record_is_refused_with_its_field_and_the_next_step(kind, fie
     assert hint in refused.value.hint
 
 
-@pytest.mark.parametrize("fields", ["", "[]", "7", '{"gotcha": []}', '{"other": "x"}', "{}"])
+@pytest.mark.parametrize("fields", ["", "[]", "7", "[" * 100_000, '{"gotcha": []}', '{"other": "x"}', "{}"])
 def test_a_memory_with_other_fields_is_no_record(fields):
     memory = memory_of(record("gotcha", {"gotcha": "x"}))
     memory.metadata["fields"] = fields

@@ -221,6 +221,20 @@ def test_an_unknown_type_or_project_and_a_limit_of_nothing_are_refused(memory):
         memory.get_records("gotcha", limit=0)
 
 
+def test_a_keyword_with_a_slip_is_refused_and_nothing_of_it_lost(memory):
+    for method, arguments, slip in (
+        (memory.add_gotcha, ["x"], {"soluton": "y"}),
+        (memory.add_session_insight, ["x"], {"files": ["src/a.py"]}),
+        (memory.add_codebase_discoveries, [{"src/a.py": "x"}], {"sepc": "001"}),
+        (memory.get_records, ["gotcha"], {"project": "elsewhere"}),
+        (memory.get_session_history, [], {"project": "elsewhere"}),
+    ):
+        [name] = slip
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            method(*arguments, **slip)
+    assert not memory.catalog.exists()
+
+
 def test_a_note_that_is_tagged_like_a_record_is_none(memory):
     memory.ingest([Draft("ingest", "n", "A gotcha of the tides.", tags=("gotcha",))], rule="off")
     memory.ingest([Draft("records", "r", "A gotcha of the tides too.", tags=("gotcha",))], rule="off")

@@ -9,13 +9,22 @@ from ragmem.domain.records import record
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
 PATH = TEXT.filter(lambda text: not re.search(r"[\r\n]", text))
+
+
+def pairs_of(names):
+    """Names with a text each, none of which is another one's once what stands around it is gone."""
+    pairs = st.tuples(names, TEXT)
+    return st.lists(pairs, max_size=3, unique_by=lambda pair: re.sub(r"[\s./\\]", "", pair[0])).map(dict)
+
+
 VALUES = {
     Form.TEXT: TEXT,
     Form.TEXTS: st.lists(TEXT, max_size=4),
     Form.FLAG: st.booleans(),
     Form.PATH: PATH,
     Form.PATHS: st.lists(PATH, max_size=3),
-    Form.PAIRS: st.dictionaries(TEXT, TEXT, max_size=3),
+    Form.PAIRS: pairs_of(TEXT),
+    Form.PATH_PAIRS: pairs_of(PATH),
 }
 
 

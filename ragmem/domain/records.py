@@ -13,7 +13,7 @@ RECORDS = "records"
 """The source of memories that are typed records."""
 
 TITLE_LENGTH = 80
-_TYPE, _FIELDS, _EDITED, _PROTECTED = "record", "fields", "files", "protected"
+_TYPE, FIELDS, _EDITED, _PROTECTED = "record", "fields", "files", "protected"
 """Keys in the metadata of a memory that is a record; `files` also leads from a file to its edits."""
 
 Value = str | bool | tuple[str, ...] | Mapping[str, str]
@@ -107,7 +107,7 @@ def draft_of(
 ) -> Draft:
     """Return the draft that stores a record: its text, with its type and fields as metadata."""
     shape = SHAPES[item.type]
-    metadata = {_TYPE: item.type.value, _FIELDS: _document(item.fields)}
+    metadata = {_TYPE: item.type.value, FIELDS: fields_text(item.fields)}
     edited = [path for name in shape.edited for path in _lines(item.fields.get(name, ()))]
     if edited:
         metadata[_EDITED] = "\n".join(edited)
@@ -132,7 +132,7 @@ def record_of(memory: Memory) -> TypedRecord | None:
     if memory.source != RECORDS or _TYPE not in memory.metadata:
         return None
     try:
-        return record(memory.metadata[_TYPE], json.loads(memory.metadata.get(_FIELDS, "")))
+        return record(memory.metadata[_TYPE], json.loads(memory.metadata.get(FIELDS, "")))
     except (ValueError, TypeError, AttributeError, RecursionError, UsageError):
         # Brought in by an import of another version: its text is shown and found all the same.
         return None
@@ -222,7 +222,8 @@ def _wrong(shape: Shape, field: Field, wanted: str, value: object) -> UsageError
     )
 
 
-def _document(fields: Mapping[str, Value]) -> str:
+def fields_text(fields: Mapping[str, Value]) -> str:
+    """Return fields as the metadata of a memory keeps them: JSON."""
     return json.dumps(fields, ensure_ascii=False)
 
 

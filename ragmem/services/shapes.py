@@ -3,6 +3,7 @@
 from typing import Any
 
 from ragmem.domain.model import Match, Memory
+from ragmem.domain.records import FIELDS, fields_text, record_of
 from ragmem.domain.redaction import cover, find_secrets, redact_document
 
 
@@ -33,6 +34,9 @@ def memory_shape(memory: Memory, *, verbatim: bool = False) -> dict[str, Any]:
     if verbatim:
         return shape | {"text": memory.text, "summary": memory.summary}
     redacted: dict[str, Any] = redact_document(shape)
+    if item := record_of(memory):
+        # In the text that a JSON document is, a quoted secret stands between other marks and is not seen.
+        redacted["metadata"][FIELDS] = fields_text(redact_document(dict(item.fields)))
     return redacted
 
 

@@ -147,3 +147,17 @@ def test_what_is_wrong_is_told_in_one_line_and_stores_nothing(ragmem, arguments,
     assert named in message
     assert hint.startswith("hint: ")
     assert ragmem("inspect", "records").returncode == 2
+
+
+def test_no_secret_of_a_field_is_told(ragmem):
+    fields = {"gotcha": "The deploy key.", "trigger": 'password = "hU9xQ2vLz7Rk"', "solution": "Rotate it."}
+    assert ragmem("record", "gotcha", "-", stdin=json.dumps(fields)).returncode == 0
+    for command in (
+        ("query", "deploy key", "--json"),
+        ("query", "deploy key", "--type", "gotcha", "--json"),
+        ("context", "deploy key", "--json"),
+        ("inspect", "records", "--json"),
+    ):
+        told = ragmem(*command)
+        assert "The deploy key." in told.stdout
+        assert "hU9xQ2vLz7Rk" not in told.stdout, command

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Database
-from ragmem.domain.code import EdgeKind
+from ragmem.domain.code import EdgeKind, SymbolKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,23 @@ def referred(database: Database, project: str, qualified: Iterable[str]) -> dict
                 (project, EdgeKind.TESTS.value, *batch),
             ).fetchall():
                 found[name] = Referred(references, files)
+    return found
+
+
+def test_files(database: Database, project: str, paths: Iterable[str]) -> set[str]:
+    """Return those of the files that hold tests and what helps them."""
+    found: set[str] = set()
+    for batch in batches(dict.fromkeys(paths)):
+        with database.read() as connection:
+            found.update(
+                path
+                for (path,) in connection.execute(
+                    "SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
+                    " JOIN code_symbols s ON s.file = f.n"
+                    f" WHERE r.project = ? AND f.path IN ({marks(batch)}) AND s.kind = ? AND s.is_test = 1",
+                    (project, *batch, SymbolKind.MODULE.value),
+                ).fetchall()
+            )
     return found
 
 

@@ -38,11 +38,15 @@ _HUMP = re.compile(r"[^\W_A-Z][A-Z]|[A-Z]{2}[^\W\dA-Z_]")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name, its parts divided by dots, or a path with slashes, on a line of a text, from 1."""
+    """A name, its parts divided by dots, or a path with slashes, on a line of a text, from 1.
+
+    `is_word`: only backticks mark it, which also stand around words of other sorts.
+    """
 
     text: str
     line: int
     is_path: bool = False
+    is_word: bool = False
 
     @property
     def last(self) -> str:
@@ -95,8 +99,10 @@ def in_line(line: str, number: int) -> Iterator[Mention]:
         name = _SEPARATOR.sub(".", name)
         if len(name.rpartition(".")[2]) < SHORTEST:
             continue
-        if quoted or found["call"] or "." in name or is_distinctive(name):
+        if found["call"] or "." in name or is_distinctive(name):
             yield Mention(name, number)
+        elif quoted:
+            yield Mention(name, number, is_word=True)
 
 
 @lru_cache(maxsize=8192)

@@ -26,6 +26,7 @@ class Known:
     path: str
     is_module: bool = False
     is_test: bool = False
+    is_method: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
     `own`: the text belongs to the project. One that belongs to the user may speak of another project, so
     only what hardly another has counts: a path with two folders or under a root, a name that is not a word.
     A name that several symbols have means the one in a file which the same text names nearby, itself or by
-    another symbol; else none.
+    another symbol; else none. So it is with a method that only a word in backticks names.
     """
     files: dict[str, dict[int, None]] = defaultdict(dict)
     symbols: dict[str, dict[int, None]] = defaultdict(dict)
@@ -67,12 +68,14 @@ def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
                 files[path][mention.line] = None
                 near[path].add(mention.line)
             continue
-        candidates = candidates_of(mention.text, names, own=own)
-        if len({one.qualified for one in candidates}) == 1:
+        candidates = candidates_of(mention, names, own=own)
+        if not candidates:
+            continue
+        if not needs_context(mention, candidates):
             _add(candidates[0], mention.line, files, symbols)
             for one in candidates:
                 near[one.path].add(mention.line)
-        elif candidates:
+        else:
             open_ones.append((mention.line, candidates))
     for line, candidates in open_ones:
         here = {one.qualified: one for one in candidates if _is_near(line, near.get(one.path, ()))}
@@ -96,8 +99,19 @@ def _add(
         files[known.path][line] = None
 
 
-def candidates_of(name: str, names: Names, *, own: bool) -> list[Known]:
+def needs_context(mention: Mention, candidates: Sequence[Known]) -> bool:
+    """Tell whether the lines around decide what is meant: one of several, or a method by a mere word."""
+    several = len({one.qualified for one in candidates}) > 1
+    return several or (mention.is_word and any(one.is_method for one in candidates))
+
+
+def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[Known]:
     """Return the symbols that a name may mean; those of tests only where there are no others."""
+    found = _candidates(mention.text, names, own=own)
+    return [one for one in found if not (mention.is_word and one.is_test)]
+
+
+def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
     for itself in _ITSELF:
         name = name.removeprefix(itself)
     parts = name.split(".")

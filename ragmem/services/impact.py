@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.code import Located
+from ragmem.catalog.code_overview import test_files
 from ragmem.domain.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.impact import Dependent, dependents
 from ragmem.domain.qualified import is_within
@@ -58,7 +59,8 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
     """
     target = target_of(catalog, project, name)
     every = _reached(catalog, project, target)
-    helping = _test_files(catalog, project, every)
+    # What helps tests is test code as well.
+    helping = test_files(catalog.database, project, (one.located.path for one in every))
     testing = {
         one.located.symbol.qualified
         for one in every
@@ -129,14 +131,6 @@ def _only_takes(module: str, beside: set[str], modules: set[str]) -> bool:
         return False
     # What a module passes on has the name of where it is defined.
     return any(other not in modules or is_within(other, module) for other in beside)
-
-
-def _test_files(catalog: Catalog, project: str, reached: Sequence[Reached]) -> set[str]:
-    """Return the paths of files of tests: what helps tests is test code as well."""
-    paths = {one.located.path for one in reached}
-    modules = [file.module for file in catalog.code.files(project) if file.path in paths]
-    found = catalog.code.symbols_named(project, modules)
-    return {one.path for one in found if one.symbol.is_test and one.symbol.kind is SymbolKind.MODULE}
 
 
 def _covering(reached: Sequence[Reached]) -> tuple[tuple[Reached, ...], tuple[Reached, ...]]:

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.code_overview import test_files
 from ragmem.domain.code import Symbol, SymbolKind
-from ragmem.domain.code_mentions import in_line, is_distinctive, lines_naming, mentions
-from ragmem.domain.code_names import NEAR, Known, Meant, Names, candidates_of, meant
+from ragmem.domain.code_mentions import Mention, in_line, is_distinctive, lines_naming, mentions
+from ragmem.domain.code_names import NEAR, Known, Meant, Names, candidates_of, meant, needs_context
 from ragmem.domain.qualified import parts_of
 
 NOTHING = Meant({}, {})
@@ -23,7 +24,7 @@ class Reader:
     """Reads texts; the project's names are looked up as they are met."""
 
     def __init__(self, catalog: Catalog, project: str) -> None:
-        self._code, self._project = catalog.code, project
+        self._database, self._code, self._project = catalog.database, catalog.code, project
         self._met: set[str] = set()
         self._symbols: dict[str, list[Known]] = {}
         self._files: dict[str, list[str]] = {}
@@ -42,9 +43,17 @@ class Reader:
         """Look up which symbols and files have these names, and which files had them."""
         new = [name for name in dict.fromkeys(names) if name not in self._met]
         self._met.update(new)
-        for one in self._code.symbols_called(self._project, new):
+        symbols = self._code.symbols_called(self._project, new)
+        tests = test_files(self._database, self._project, (one.path for one in symbols))
+        for one in symbols:
             symbol = one.symbol
-            known = Known(symbol.qualified, one.path, symbol.kind is SymbolKind.MODULE, symbol.is_test)
+            known = Known(
+                symbol.qualified,
+                one.path,
+                is_module=symbol.kind is SymbolKind.MODULE,
+                is_test=symbol.is_test or one.path in tests,
+                is_method=symbol.kind is SymbolKind.METHOD,
+            )
             self._symbols.setdefault(symbol.name, []).append(known)
         for path in self._code.paths_called(self._project, new):
             self._files.setdefault(path.rpartition("/")[2], []).append(path)
@@ -79,7 +88,7 @@ class Reader:
         around = {
             number
             for one in found
-            if not one.is_path and self._is_one_of_several(one.text, sought, own=own)
+            if not one.is_path and self._is_open(one, sought, own=own)
             for number in range(max(1, one.line - NEAR), min(len(lines), one.line + NEAR) + 1)
         }
         if around:
@@ -88,9 +97,9 @@ class Reader:
             self.meet(one.last for one in found)
         return sought.of(_from_title(meant(found, self.names, own=own)))
 
-    def _is_one_of_several(self, name: str, sought: "Sought", *, own: bool) -> bool:
-        may_be = candidates_of(name, self.names, own=own)
-        return len({one.qualified for one in may_be}) > 1 and any(
+    def _is_open(self, mention: Mention, sought: "Sought", *, own: bool) -> bool:
+        may_be = candidates_of(mention, self.names, own=own)
+        return needs_context(mention, may_be) and any(
             one.qualified in sought.symbols or one.path in sought.files for one in may_be
         )
 

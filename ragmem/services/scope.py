@@ -56,6 +56,8 @@ def named_project(catalog: Catalog, name: str) -> str:
     if name == USER:
         return USER
     found = catalog.projects.find(str(Path(name).expanduser().resolve()) if "/" in name else name)
+    if name in found:
+        return name
     if len(found) == 1:
         return found[0]
     names = catalog.projects.names()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem
 from ragmem.services.hand_in import HandIn
 
@@ -65,3 +66,11 @@ def test_a_fork_is_a_project_of_its_own(memory, repository):
     git(repository.parent, "clone", "--quiet", str(repository), str(fork))
     git(fork, "remote", "set-url", "origin", "https://example.org/ana/kiln.git")
     assert hand_in(memory, fork / "note.md") != project
+
+
+def test_an_id_is_taken_though_another_project_has_it_as_its_name(memory, repository):
+    memory.ingest([Draft("notes", "n", NOTE, scope=Scope("kiln"))], rule="off")
+    other = hand_in(memory, repository / "note.md")
+    assert memory.catalog.projects.find("kiln") == sorted(["kiln", other])
+    assert memory.named_projects(["kiln"]) == ("kiln",)
+    assert memory.named_projects([other]) == (other,)

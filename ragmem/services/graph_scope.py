@@ -60,10 +60,10 @@ class GraphScope:
     def find(self, name: str) -> list[Place]:
         """Return the entity of this name in each project that has it, most connected first.
 
-        In any case, and by a name that was merged into another; where no project has the name, the one entity
-        that begins with it. Raises NotFoundError with what is near.
+        In any case, and in a project that has none of this name the one that it was merged into; where no
+        project has either, the one entity that begins with it. Raises NotFoundError with what is near.
         """
-        found = self._exact(name, self.projects) or self._merged(name) or self._beginning(name)
+        found = self._known(name, self.projects) or self._beginning(name)
         if not found:
             raise NotFoundError(f'there is no entity "{name}"', hint=self._hint(name))
         return sorted(found, key=lambda place: (-place.degree, place.project))
@@ -71,7 +71,7 @@ class GraphScope:
     def elsewhere(self, name: str) -> list[str]:
         """Return the projects that were not asked and have an entity of this name."""
         others = [project for project in self.every if project not in self.projects]
-        return [place.project for place in self._exact(name, others)]
+        return [place.project for place in self._known(name, others)]
 
     def top(self, limit: int) -> list[Place]:
         """Return the most connected entities; one that several projects have stands there several times."""
@@ -99,15 +99,15 @@ class GraphScope:
                     break
         return found
 
-    def _merged(self, name: str) -> list[Place]:
+    def _known(self, name: str, projects: Sequence[str]) -> list[Place]:
+        found = self._exact(name, projects)
+        has = {place.project for place in found}
         wanted = " ".join(name.split())
-        entities = {project: entity_of(self.catalog.database, project, wanted) for project in self.projects}
-        return [
-            place
-            for project, entity in entities.items()
-            if entity is not None
-            for place in self._exact(entity, [project])
-        ]
+        for project in projects:
+            merged = None if project in has else entity_of(self.catalog.database, project, wanted)
+            if merged is not None:
+                found += self._exact(merged, [project])
+        return found
 
     def _beginning(self, name: str) -> list[Place]:
         if not name.strip():

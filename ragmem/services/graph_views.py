@@ -11,6 +11,7 @@ from ragmem.domain.graph_paths import Way, ways
 from ragmem.domain.model import Entity, Relation
 from ragmem.domain.network import Network
 from ragmem.domain.relations import CO_MENTION_WEIGHT, CO_MENTIONED
+from ragmem.errors import UsageError
 from ragmem.ports import ShowsGraph, Store
 from ragmem.services.graph_evidence import Told, spots, told
 from ragmem.services.graph_export import Exported, export_graph
@@ -185,12 +186,19 @@ class GraphViews:
     def path(self, start: str, goal: str, *, count: int = 3) -> list[PathView]:
         """Return the most telling ways between two entities, project by project; none is an answer.
 
-        Raises NotFoundError with what is near, BackendError where the store cannot tell.
+        Raises NotFoundError with what is near, UsageError for two names of one entity, BackendError where the
+        store cannot tell.
         """
         begins = {place.project: place.entity.name for place in self.scope.find(start)}
         ends = {place.project: place.entity.name for place in self.scope.find(goal)}
+        common = [project for project in begins if project in ends]
+        if common and all(begins[project] == ends[project] for project in common):
+            raise UsageError(
+                f'"{start}" and "{goal}" are the same entity, "{begins[common[0]]}"',
+                hint="name another one; `ragmem inspect entity NAME` shows what is next to it",
+            )
         found: list[PathView] = []
-        for project in (one for one in begins if one in ends):
+        for project in common:
             network = self._network(project)
             number = {name: n for n, name in enumerate(network.names)}
             one, other = number.get(begins[project]), number.get(ends[project])

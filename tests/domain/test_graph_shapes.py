@@ -6,6 +6,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragmem.domain import graph_paths
 from ragmem.domain.communities import communities
 from ragmem.domain.graph_paths import ways
 from ragmem.domain.network import Network
@@ -38,6 +39,15 @@ def every_way(network, start, goal):
                 yield (*nodes, other)
             elif other not in nodes:
                 waiting.append((*nodes, other))
+
+
+def test_asking_for_more_ways_than_there_are_costs_little(monkeypatch):
+    searches = []
+    search = graph_paths._cheapest
+    monkeypatch.setattr(graph_paths, "_cheapest", lambda *given: searches.append(1) or search(*given))
+    network = Network.of([("a", "b", 1.0), ("b", "c", 1.0), ("a", "d", 1.0), ("d", "c", 1.0)])
+    assert len(ways(network, 0, 2, count=10_000)) == 2
+    assert len(searches) < 20
 
 
 @given(EDGES, st.integers(1, 4))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
-from ragmem.errors import BackendError, NotFoundError
+from ragmem.errors import BackendError, NotFoundError, UsageError
 from ragmem.memory import Ragmem
 from ragmem.ports import ShowsGraph
 from ragmem.services.graph_views import GraphViews
@@ -129,6 +129,21 @@ def test_a_name_that_was_merged_leads_to_its_entity(memory):
     assert {one.text for one in views[0][0].told} == set(texts.values())
 
 
+def test_a_name_leads_to_its_entity_in_each_project_whether_merged_there_or_not(memory):
+    merged = (
+        "We decided to speak the Model Context Protocol (MCP) because it needs no server of its own.",
+        "The root cause of the error was MCP: the fix is to answer each request within a second.",
+    )
+    memory.ingest(
+        [Draft("notes", text, text, event_time=NOW, scope=Scope("tideline")) for text in merged], rule="off"
+    )
+    tell(memory, "MCP asks Redis.", ("MCP", "Redis"), project="gullwing")
+
+    views = memory.graph().entity("MCP")
+    assert {view.place.project for view in views} == {"tideline", "gullwing"}
+    assert memory.graph(["gullwing"]).scope.elsewhere("MCP") == ["tideline"]
+
+
 def test_a_path_tells_the_memory_that_says_each_step_and_avoids_hubs(memory):
     for number in range(30):
         tell(memory, f"Python runs thing {number}.", ("Python", f"thing {number}"))
@@ -155,7 +170,12 @@ def test_a_path_prefers_what_is_said_to_what_merely_stands_together(memory):
 def test_there_may_be_no_path(memory):
     tell(memory, "Redis caches. Kafka carries.", ("Redis", "cache"), ("Kafka", "events"))
     assert memory.graph().path("Redis", "Kafka") == []
-    assert memory.graph().path("Redis", "redis") == []
+
+
+def test_two_names_of_one_entity_have_no_path_and_are_told_to_be_one(memory):
+    tell(memory, "Redis feeds Kafka.", ("Redis", "Kafka"))
+    with pytest.raises(UsageError, match='"redis" and "REDIS" are the same entity, "Redis"'):
+        memory.graph().path("redis", "REDIS")
 
 
 def test_communities_have_names_sizes_and_memories(memory):

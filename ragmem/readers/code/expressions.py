@@ -29,7 +29,7 @@ def dotted(text: str) -> str:
 
 def without_arguments(name: str) -> str:
     """Return a name without its template arguments; an operator's stays as it is."""
-    if "<" not in name or "operator" in name:
+    if "<" not in name or "operator" in name or name.startswith("<"):
         return name
     for _ in range(_MOST_WRAPPED):
         bare = _ARGUMENTS.sub("", name)

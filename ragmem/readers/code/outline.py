@@ -162,6 +162,8 @@ class _Reader:
             name = without_arguments(name)
         if "::" in name and main != "test":
             owner, _, name = name.rpartition("::")
+        if not name:
+            return
         storage = self.references.text(captures["storage"][0]) if captures.get("storage") else ""
         if owner:
             prefix = self._within(prefix, owner.replace(".", self.syntax.separator))

@@ -164,3 +164,28 @@ def test_tests_are_told_by_their_files(project):
         "spec/login_spec.rb::Acme::Login::lets users in",
     ]
     assert "RepoTest#test_find" in project.tests("test/test_repo.rb")
+
+
+def test_operators_keep_their_names_and_are_linked_wherever_they_are_defined():
+    methods = """
+    def <=>(other)
+      compare(other)
+    end
+
+    def <<(item)
+      compare(item)
+    end
+    """
+    project = CodeProject(
+        {
+            "lib/box.rb": f"class Box\n{methods}\ndef compare(other); end\nend",
+            "lib/refined.rb": f"refine(String) do\n{methods}\nend",
+        }
+    )
+    assert project.symbols("lib/box.rb") == [
+        ("class", "Box"),
+        ("method", "Box#<=>"),
+        ("method", "Box#<<"),
+        ("method", "Box#compare"),
+    ]
+    assert project.symbols("lib/refined.rb") == [("method", "<=>"), ("method", "<<")]

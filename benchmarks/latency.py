@@ -21,14 +21,15 @@ import numpy as np
 import real_texts
 import real_vectors
 from numpy.typing import NDArray
+from retrieval import put_texts
 
 from ragmem import backends
 from ragmem.catalog import fulltext
 from ragmem.catalog.batches import batches
 from ragmem.catalog.memories import Memories
-from ragmem.domain.model import USER, Draft, Record, Scope
+from ragmem.domain.model import USER, Draft, Scope
 from ragmem.memory import Ragmem
-from ragmem.services.index import BATCH, index
+from ragmem.services.index import BATCH
 from ragmem.services.judge import judge
 from ragmem.services.query import Question, ask
 
@@ -140,7 +141,7 @@ def build(memory: Ragmem, models: GivenVectors, pool: Sequence[str], size: int) 
             for number, text in batch
         ]
         catalog.memories.accept([(item.memory, item.chunks) for item in judged])
-        index(catalog, store, [Record(item.memory, item.chunks) for item in judged])
+        put_texts(catalog, store, judged)
         chunks += sum(len(item.chunks) for item in judged)
         if chunks >= size:
             return store

@@ -30,8 +30,8 @@ from ragmem.memory import Ragmem
 from ragmem.ports import Embedder, Models, Store
 from ragmem.services.assistance import Assistance
 from ragmem.services.calibration import calibrate, due, known
-from ragmem.services.index import BATCH, index, record_of
-from ragmem.services.judge import judge
+from ragmem.services.index import BATCH, index_pending
+from ragmem.services.judge import Judged, judge
 from ragmem.services.query import Policy, Question, ask
 
 QUICK_SETS = ("coding_life", "devbench", "locomo_session")
@@ -90,12 +90,20 @@ def build(
         chunks += sum(len(item.chunks) for item in judged)
         catalog.memories.accept([(item.memory, item.chunks) for item in judged])
         if graph:
-            index(catalog, store, [record_of(item.memory, item.chunks) for item in judged])
+            index_pending(catalog, store)
         else:
-            index(catalog, store, [Record(item.memory, item.chunks) for item in judged])
+            put_texts(catalog, store, judged)
     _tag_haystacks(catalog, chosen, documents)
     assert store.memory_ids() == catalog.memories.ids(states=[State.INDEXED]) == set(documents), home
     return catalog, store, documents, chunks
+
+
+def put_texts(catalog: Catalog, store: Store, judged: Sequence[Judged]) -> None:
+    """Put chunks and their vectors only: what they speak of takes most of the time, and is not asked for."""
+    store.put(
+        [Record(item.memory, item.chunks) for item in judged],
+        finish=lambda: catalog.memories.mark([item.memory.id for item in judged], State.INDEXED),
+    )
 
 
 def _tag_haystacks(catalog: Catalog, chosen: RetrievalSet, documents: Mapping[str, str]) -> None:

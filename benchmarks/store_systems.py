@@ -11,10 +11,10 @@ from typing import Protocol
 import common
 
 from ragmem.catalog.batches import batches
-from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
+from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope, State
 from ragmem.memory import Ragmem
 from ragmem.ports import Mode
-from ragmem.services.index import BATCH, index
+from ragmem.services.index import BATCH
 from ragmem.services.judge import Judged, judge
 from ragmem.services.query import Question
 
@@ -179,7 +179,11 @@ class Ours:
             catalog.memories.accept([(item.memory, item.chunks) for item in judged])
             catalog.log.write("ingest", {"memories": len(judged)}, now=now)
         records = [self._record(item, one) for item, one in zip(judged, documents, strict=True)]
-        index(catalog, self.memory.store, records)
+        # The entities are those that all systems are given, and not what the catalog's rules find.
+        self.memory.store.put(
+            records,
+            finish=lambda: catalog.memories.mark([item.memory.id for item in judged], State.INDEXED),
+        )
 
     @staticmethod
     def _draft(document: Document) -> Draft:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ragmem.domain.blocks import MAX_HEADING_CHARS, Form
 from ragmem.domain.command_lines import command_mentions
+from ragmem.domain.data_lines import without_keys
 from ragmem.domain.entities import Mention, canonical_key, find_mentions
 from ragmem.domain.forms import ENTITY_TYPES, NAME_WEIGHT
 from ragmem.domain.keywords import keywords
@@ -68,7 +69,8 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
     statements = list(read_statements(chunk.text))
     above = chunk.heading.rsplit(" > ", 1)[-1]
     if above and above not in chunk.text[: MAX_HEADING_CHARS + len(above)]:
-        statements.insert(0, Statement(Form.HEADING, " ".join(above.split())))
+        key = bool(statements) and statements[0].data and above.islower()
+        statements.insert(0, Statement(Form.HEADING, " ".join(above.split()), data=key))
     plain = set(_PLAIN.findall(chunk.text))
     found = [(one, [named for named in _mentions(one) if not _is_plain(named, plain)]) for one in statements]
     candidates = _gather(found)
@@ -95,6 +97,12 @@ def _mentions(statement: Statement) -> list[Mention]:
     """Return what a statement names."""
     if statement.shell:
         return command_mentions(statement.text)
+    if statement.data:
+        return (
+            []
+            if statement.form is Form.HEADING
+            else find_mentions(without_keys(statement.text), statement.form)
+        )
     return find_mentions(statement.text, statement.form)
 
 

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from ragmem.domain.blocks import Block, Form, blocks, lines, statements
+from ragmem.domain.data_lines import is_data, records
 from ragmem.domain.forms import COMMANDS
 
 MAX_STATEMENT_CHARS = 2000
@@ -13,6 +15,7 @@ MAX_STATEMENT_CHARS = 2000
 _LABEL_LINE = re.compile(r"[ \t]*(?:\*\*[^*\n]{1,80}\*\*|\u2192|=>|[A-Z][\w ]{0,30}: |[a-z_]{2,20}: )")
 _COMMAND_LINE = re.compile(r"[a-z][\w.-]* [a-z][\w:.-]*(?: [\w:.@/=-]+){0,4}$")
 _FENCE_OPEN = re.compile(r"[ \t>*+-]*(?:`{3,}|~{3,})[ \t]*([\w+-]*)")
+_KEY = re.compile(r"[a-z][a-z0-9_]*$")
 _CELL = re.compile(r"`[^`]*`|(\\\|)|(\|)")
 _SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "fish", "terminal"})
 _PLAIN_FENCES = frozenset({"", "text", "txt"})
@@ -24,7 +27,8 @@ class Statement:
 
     `depth` is the indentation of a list item. `begins` tells that the statement is the first of its block or
     stands on a labelled line of its own. `shell` marks a line of a fence that may be a command. A row has the
-    spans of its `cells` and the texts of the `header` above them.
+    spans of its `cells` and the texts of the `header` above them. `data` marks what JSON writes, of which the
+    keys name nothing, and a heading that is the key of what stands below.
     """
 
     form: Form
@@ -35,19 +39,36 @@ class Statement:
     level: int = 0
     cells: tuple[tuple[int, int], ...] = ()
     header: tuple[str, ...] = ()
+    data: bool = False
 
 
 def read_statements(text: str) -> Iterator[Statement]:
     """Yield the statements of a text in order; delimiters of tables and fences, and rules, state nothing."""
-    for block in blocks(text):
+    found = list(blocks(text))
+    for block, below in zip_longest(found, found[1:]):
         if block.form is Form.HEADING:
-            yield Statement(block.form, _fold(block.title), level=block.level)
+            key = below is not None and _is_data(text, below) and bool(_KEY.match(block.title))
+            yield Statement(block.form, _fold(block.title), level=block.level, data=key)
+        elif _is_data(text, block):
+            yield from _records(text, block)
         elif block.form is Form.FENCE:
             yield from _fence(text, block)
         elif block.form is Form.TABLE:
             yield from _table(text, block)
         elif block.form is not Form.RULE:
             yield from _prose(text, block)
+
+
+def _is_data(text: str, block: Block) -> bool:
+    first = text[block.start : block.end].split("\n", 1)[0][:MAX_STATEMENT_CHARS]
+    return block.form is Form.PARAGRAPH and is_data(first)
+
+
+def _records(text: str, block: Block) -> Iterator[Statement]:
+    """Yield the sentences of each record of a block of data."""
+    for begin, end in records(text, lines(text, block.start, block.end)):
+        for start, stop in statements(text, begin, end):
+            yield Statement(block.form, _fold(text[start:stop]), data=True)
 
 
 def _fold(part: str) -> str:
@@ -69,7 +90,8 @@ def _fence(text: str, block: Block) -> Iterator[Statement]:
             before += line[:-1]
             continue
         known = language in _PLAIN_FENCES and line.removeprefix("$ ").split(" ", 1)[0] in COMMANDS
-        yield Statement(block.form, _fold(before + line), shell=shell or known)
+        data = line.startswith(('{"', '[{"'))
+        yield Statement(block.form, _fold(before + line), shell=shell or known, data=data)
         before = ""
     if before:
         yield Statement(block.form, _fold(before), shell=shell)

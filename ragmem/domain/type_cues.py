@@ -65,7 +65,7 @@ def _symbol(bare: str, noun: str | None, *, code: bool) -> str:
 
 
 def _folder(text: str, end: int, bare: str) -> str | None:
-    """Return the type of a folder that is defined as a program: "hld/ - daemon that ..."."""
+    """Return the type of a folder that is defined as a program: "sync/ - daemon that ..."."""
     if not bare.endswith("/"):
         return None
     defined = _DEFINED.match(text, end)

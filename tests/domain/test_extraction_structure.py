@@ -323,3 +323,46 @@ def test_one_pattern_without_end_is_read_in_linear_time(unit):
     seconds(1_000)
     small, large = seconds(5_000), seconds(50_000)
     assert large < 40 * max(small, 0.02)
+
+
+DATA = """## open_items
+[
+ "Running the linter helps `parse_rows`",
+ "Call stop_worker() in gopls_adapter first"
+]
+
+## code
+{
+ "end_line": 40,
+ "path": "src/app/strategy.go",
+ "finding": "Needs the resolveAgentType function"
+}
+"""
+
+
+def names_in(text, heading=""):
+    return {one.name for one in extract(Chunk("c", "m", 0, text, heading)).entities}
+
+
+def test_the_keys_of_data_name_nothing_and_its_values_do():
+    assert names_in(DATA) == {
+        *("parse_rows", "stop_worker", "gopls_adapter", "src/app/strategy.go", "resolveAgentType"),
+    }
+    line = '{"end_line": 40, "tool_name": "Claude Code", "args": ["src/app/main.py"]}'
+    assert names_in(line) == names_in(f"```\n{line}\n```") == {"Claude Code", "src/app/main.py"}
+    rest = ' "open_items": [],\n "path": "src/app/main.py"\n}\n'
+    assert names_in(rest, heading="Session > end_line") == {"src/app/main.py"}
+
+
+def test_only_what_stands_in_one_record_of_data_is_related():
+    chunk = Chunk("c", "m", 0, DATA)
+    pairs = {frozenset((one.source, one.target)) for one in extract(chunk).relations}
+    assert pairs == {
+        frozenset(("stop_worker", "gopls_adapter")),
+        frozenset(("src/app/strategy.go", "resolveAgentType")),
+    }
+
+
+def test_the_keys_of_an_example_of_settings_are_names():
+    text = 'Set it so:\n\n```json\n{\n  "maxRetryCount": 4\n}\n```\n'
+    assert "maxRetryCount" in names_in(text)

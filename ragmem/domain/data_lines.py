@@ -1,0 +1,38 @@
+"""Data within a text, as JSON writes it: what is one record of it, and which of its words are only keys."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+_DATA = re.compile(
+    r"[ \t]*(?:[\[{]+[ \t]*(?:[\"\]}]|$)|[\]}]+,?[ \t]*$|\"[^\"]*\",?[ \t]*$"
+    r"|\"[\w.$/-]{1,60}\":[ \t]*(?:[\"\[{\d-]|true\b|false\b|null\b|$))"
+)
+_LONE = re.compile(r"[ \t]*\"[^\"]*(?:\\\"[^\"]*)*\",?[ \t]*$")
+_KEY = re.compile(r"(?:(?<=[{,\[\]}\"\d \t])|^)([\"'])[\w.$/-]{1,60}\1\s?:")
+_NEXT_VALUE = re.compile(r"([\"']),(?=\s*[\"'])")
+
+
+def is_data(line: str) -> bool:
+    """Tell whether a line is data: a bracket, a key with its value, or a string in quotes alone."""
+    return bool(_DATA.match(line))
+
+
+def records(text: str, rows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the records in lines of data: the fields of one object, or one string of a list."""
+    begin = end = -1
+    for start, stop in rows:
+        line = text[start:stop].rstrip()
+        if line.endswith(("[", "{")) or line.lstrip().startswith(("]", "}")) or _LONE.match(line):
+            if begin >= 0:
+                yield begin, end
+                begin = -1
+            yield start, stop
+        else:
+            begin, end = start if begin < 0 else begin, stop
+    if begin >= 0:
+        yield begin, end
+
+
+def without_keys(text: str) -> str:
+    """Return data with its keys blanked and each value begun anew; every other character stays in place."""
+    return _NEXT_VALUE.sub(r"\1;", _KEY.sub(lambda key: f"{':':>{len(key.group())}}", text))

@@ -71,7 +71,7 @@ def entity(
         say(f"{bold(printable(place['name']))}  {dim(', '.join(facts))}")
         if place["aliases"]:
             also = ", ".join(f"{one['name']} ({one['rule']})" for one in place["aliases"])
-            say(textwrap.fill(printable(f"also {also}"), WIDTH, initial_indent="  ", subsequent_indent="  "))
+            say(_filled(f"also {also}"))
         told = [one for one in shape["memories"] if one["project"] == place["project"]]
         near = [one for one in shape["neighbours"] if one["project"] == place["project"]]
         if told:
@@ -166,8 +166,8 @@ def communities(
         say(f"{bold(printable(one['name']))}  {dim(', '.join(facts))}")
         members = one["members"] if around else one["members"][:MEMBERS]
         rest = one["size"] - len(members)
-        names = printable(", ".join(members)) + (f", and {rest:,} more" if rest else "")
-        say(textwrap.fill(names, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False))
+        names = ", ".join(members) + (f", and {rest:,} more" if rest else "")
+        say(_filled(names))
         for told in one["memories"]:
             date, identifier, text = cells(told)
             say(f"  {date}  {dim(identifier)}  {printable(text)}")
@@ -217,6 +217,18 @@ def timeline(
     say_told(shape["events"], titles if len(one["projects"]) > 1 else None)
     tell_rest(shape["total"] - len(shape["events"]), "earlier memory", "earlier memories")
     return EXIT_OK
+
+
+def _filled(names: str) -> str:
+    """Return names in lines, none of them broken at a hyphen, which may be part of it."""
+    return textwrap.fill(
+        printable(names),
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _tell_elsewhere(projects: list[str], titles: dict[str, str]) -> None:

@@ -131,8 +131,11 @@ def _around(scope: GraphScope, name: str, *, depth: int, most: int) -> _Chosen:
     truncated = False
     places = scope.find(name)
     for place in places:
+        if len(entities) >= most:
+            truncated = True
+            break
         graph = scope.store.subgraph(
-            place.entity.name, depth=depth, limit=max(1, most - len(entities)), project=place.project
+            place.entity.name, depth=depth, limit=most - len(entities), project=place.project
         )
         truncated = truncated or bool(graph["is_truncated"])
         entities += [(place.project, _entity(node)) for node in graph["nodes"]]

@@ -119,6 +119,17 @@ def test_communities_are_shown_with_their_entities(graph):
     assert [set(each["members"]) for each in one["communities"]] == [{"queue", "gulls"}]
 
 
+def test_no_name_of_a_community_is_broken_at_its_hyphens(graph, open_memory):
+    names = [f"gulls-of-the-harbour-{number}" for number in range(9)]
+    with open_memory() as memory:
+        for name in names:
+            text = f"The queue has {name}."
+            store(memory, text, ("queue", name), datetime(2026, 5, 1, tzinfo=UTC), "user")
+    shown = graph("communities", "--around", "queue", "-p", "user").stdout
+    assert [name for name in names if name not in shown] == []
+    assert max(map(len, shown.splitlines())) > 80
+
+
 def test_secrets_are_not_shown(graph):
     for arguments in (
         ["entity", "log"],

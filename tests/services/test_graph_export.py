@@ -150,6 +150,15 @@ def test_each_name_says_its_project_where_there_are_several(memory):
     assert set(read("graphml", data)) == {"Redis", "gulls"}
 
 
+def test_around_an_entity_of_several_projects_there_are_no_more_than_asked_for(memory):
+    for project in ("tideline", "gullwing", "user"):
+        put(memory, [("Redis", project)], project=project, text=f"Redis serves {project}.")
+    for limit in (1, 2, 3):
+        data, done = exported(memory, "json", around="Redis", limit=limit)
+        assert len(json.loads(data)["nodes"]) == done.entities == limit
+        assert done.truncated
+
+
 def test_what_is_around_an_entity_can_be_exported_alone(memory):
     put(memory, [("a", "b"), ("b", "c"), ("c", "d"), ("x", "y")])
     for depth, wanted in ((1, {"a", "b"}), (2, {"a", "b", "c"}), (9, {"a", "b", "c", "d"})):

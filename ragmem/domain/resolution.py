@@ -57,7 +57,8 @@ __init__ __main__ main app cli utils util helpers helper common constants types 
 conftest setup index mod lib server client api routes router handlers handler errors error manager service
 services session base core data store schema test tests hooks hook plugin package pyproject tsconfig makefile
 dockerfile compose readme changelog license contributing claude agents gemini skill memory todo llms notes
-plan spec design style styles env gitignore
+plan spec design style styles env gitignore agent agents tool tools provider providers database manifest auth state
+report run start build install migrate migrations example examples reference token development production
 """
 GENERIC_FILES = frozenset(_GENERIC.split())
 """What files are called, without their endings, of which a project has several, mentioned or not."""
@@ -170,6 +171,14 @@ def plain_path(name: str) -> str:
     return _BEGINNING.sub("", name)
 
 
+def _is_rooted(name: str) -> bool:
+    """Tell whether a path says where it begins: no path that goes on before it is the same file.
+
+    `.claude/settings.json` is a project's, `~/.claude/settings.json` is its user's.
+    """
+    return name.startswith("/") or plain_path(name).startswith(".")
+
+
 def heads(names: Sequence[Name]) -> dict[str, str]:
     """Return name -> head of all names of one class; whoever merges with nothing is its own head.
 
@@ -216,13 +225,17 @@ def _heads_of_paths(paths: Sequence[Name]) -> dict[str, str]:
     # Of two that are equal, the one that begins nowhere in particular.
     ranked = sorted((name.name for name in paths), key=lambda name: name.startswith("."))
     plain = {name: f"/{plain_path(name)}" for name in ranked}
+    may_go_on = {path for name, path in plain.items() if not _is_rooted(name)}
     longest: dict[str, str] = {}
     for name, path in plain.items():
-        if not any(other != path and other.endswith(path) for other in plain.values()):
+        if path not in may_go_on or not any(
+            other != path and other.endswith(path) for other in plain.values()
+        ):
             longest.setdefault(path, name)
     found = {}
     for name, path in plain.items():
-        whole = [other for other in longest if other.endswith(path)]
+        rooted = _is_rooted(name)
+        whole = [other for other in longest if other == path or (other.endswith(path) and not rooted)]
         found[name] = longest[whole[0]] if len(whole) == 1 else name
     return found
 

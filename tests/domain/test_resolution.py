@@ -82,6 +82,9 @@ def test_spellings_of_one_thing_have_one_node(first, second, rule):
         (("src/tide.py", "file"), ("lib/tide.py", "file")),
         (("README.md", "file"), ("docs/README.md", "file")),
         (("session.go", "file"), ("cmd/session.go", "file")),
+        ((".pier/rules.json", "file"), ("~/.pier/rules.json", "file")),
+        (("./.pier.json", "file"), ("hooks/.pier.json", "file")),
+        (("/tide.md", "file"), ("docs/tide.md", "file")),
         (("..", "file"), ("src/..", "file")),
         (("./backup", "file"), ("/tmp/backup", "file")),
         (("__init__.py", "file"), ("ragmem/__init__.py", "file")),
@@ -112,6 +115,14 @@ def test_a_path_that_two_files_end_in_is_neither_of_them():
 
     assert nodes(one, ("tide.py", "file"))["tide.py"] == "src/tide.py"
     assert nodes(one, ("tide.py", "file"), other)["tide.py"] == "tide.py"
+
+
+def test_a_path_without_a_root_may_be_the_end_of_one_with_it():
+    rooted, longer = ("/tide.md", "file"), (".pier/notes/tide.md", "file")
+    found = nodes(("tide.md", "file"), rooted, longer)
+
+    assert found["tide.md"] == ".pier/notes/tide.md"
+    assert found["/tide.md"] == "/tide.md"
 
 
 def test_what_has_no_type_stays_alone_where_two_things_have_its_name():

@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     r"|\[([^\]\n]{1,80})\]\(([^)\s]{1,300})\)"
     r"|[^\s`]+"
 )
+_COMMIT = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")
+_BEFORE_COMMIT = re.compile(r"(?i)\bcommits?[:*_( ]{1,5}$|[0-9a-f]{7}, (?:and )?$")
 _KEYED = re.compile(r"(?i)(?<![\w-])(PR|MR|issue|pull request|ticket|PEP|RFC|ISO|ADR|port)s? ?$")
 _KEYED_KINDS = {
     "pr": "event",
@@ -160,7 +162,7 @@ class _Reading:
             self.run.append(Word(at, shape.text, shape.alone, inside, opens, bold))
             return
         self.close()
-        if shape.capital:
+        if shape.capital and not (opens and self.form is not Form.HEADING):
             self.common_end = at + len(shape.text)
         for part in shape.parts:
             self.run.append(Word(at, part, _part(part), is_inside(self.text, start)))
@@ -174,7 +176,10 @@ class _Reading:
         return start != self.common_end + 1 and is_inside(self.text, start)
 
     def numbered(self, start: int, word: str) -> Mention | None:
-        """Return what a number names with the word before it: a ticket, a standard, a port, a release."""
+        """Return what a number names with the word before it: a ticket, a commit, a port, a release."""
+        if _COMMIT.match(word) and _BEFORE_COMMIT.search(self.text, max(0, start - _KEY_REACH), start):
+            at = self.text.index(word, start)
+            return Mention(at, at + len(word), word, "event", IDENTIFIER_WEIGHT)
         if not word or not (word[0].isdigit() or (word[0] == "#" and word[1:].isdigit())):
             return None
         before = _KEYED.search(self.text, max(0, start - _KEY_REACH), start)
@@ -187,11 +192,17 @@ class _Reading:
         return Mention(before.start(1), end, self.text[before.start(1) : end], kind, IDENTIFIER_WEIGHT)
 
     def release(self, start: int, word: str) -> Mention | None:
-        """Return the exact release of the known thing that stands just before a version number."""
-        if len(self.run) != 1 or not _RELEASE.match(word) or start != self.run[0].end + 1:
+        """Return the exact release of the known thing, or the model, that stands just before a number."""
+        last = self.run[-1] if self.run else None
+        if last is None or last.alone is None or start != last.end + 1:
             return None
-        last = self.run[0]
-        if last.alone is None or last.alone[1] not in _RELEASED:
+        kind = last.alone[1]
+        if not _RELEASE.match(word):
+            return None
+        if kind == "model":
+            begin, end = self.run[0].start, start + len(word)
+            return Mention(begin, end, self.text[begin:end], kind, KNOWN_WEIGHT)
+        if kind not in _RELEASED or len(self.run) > 1:
             return None
         return Mention(last.start, start + len(word), f"{last.text} {word}", "version", KNOWN_WEIGHT)
 

@@ -53,7 +53,7 @@ _KNOWN = {
         Makefile Dockerfile Procfile Gemfile Rakefile Justfile Vagrantfile Jenkinsfile CODEOWNERS
     """,
     "model": """
-        GPT-4 GPT-4o Gemini Llama Mistral Qwen
+        GPT-4 GPT-4o Gemini Llama Mistral Qwen Opus Sonnet Haiku
     """,
 }
 _KNOWN_PHRASES = {
@@ -91,7 +91,7 @@ discord notion linear render railway neon remix astro requests copilot chroma bu
 aider cline arrow oracle intel uber zoom rails electron clerk drizzle serde radix rollup babel
 raspberry cypress spotify biome caddy selenium alpine storybook poetry bedrock figma prisma wal shopify acid
 perplexity confluence celery drizzle
-puppeteer telegram cohere milvus jira
+puppeteer telegram cohere milvus jira opus sonnet haiku
 """
 AMBIGUOUS_NAMES = frozenset(_AMBIGUOUS.split())
 """Known names that are words too: names with a capital letter inside a sentence only."""

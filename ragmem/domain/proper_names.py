@@ -20,6 +20,7 @@ _NAMED_BY_KIND = frozenset({"tool", "library", "service", "protocol", "dataset"}
 
 _TITLE_SHARE = 0.7
 _LISTED = 2
+_ACTS = re.compile(r" (?:is|was|has|can|will|does|[a-z]{3,}[^s]s) ")
 _GOES_ON = re.compile(r" [a-z]")
 _HYPHENATED = re.compile(r"-[a-z]")
 _INSIDE_MARKS = ",;&)%'\u2019/$"
@@ -124,10 +125,10 @@ def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:
     """Tell whether a run of capitalised words is surely a name.
 
     One word is when it stands inside a sentence, or is an acronym that goes on in small letters, and is
-    neither common nor shouted. Several are when they stand inside a sentence, end in what such things are
-    called (Server, Protocol), or one of them is a name or an acronym on its own, and they are not too
-    many. In headings and titles every word has a capital, so that only what is a name on its own makes a
-    name.
+    neither common nor shouted. Several are when they stand inside a sentence or begin one as what it says
+    something of, end in what such things are called (Server, Protocol), or one of them is a name or an
+    acronym on its own, and they are not too many. In headings and titles every word has a capital, so that
+    only what is a name on its own makes a name.
     """
     name = " ".join(word.text for word in words)
     shouted = len(name) > _SINGLE_CAPITALS and all(word.text.isupper() for word in words)
@@ -146,7 +147,8 @@ def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:
     if len(words) == 1:
         acts = name.isupper() and bool(_GOES_ON.match(text, words[0].end))
         return (words[0].inside or acts) and kind is None and not _HYPHENATED.search(name)
-    return words[0].inside or any(word.text.isupper() for word in words)
+    acts = form is Form.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
+    return words[0].inside or acts or any(word.text.isupper() for word in words)
 
 
 @lru_cache(maxsize=64)

@@ -73,7 +73,8 @@ def shape_of(raw: str) -> Shape:
         word,
         offset,
         alone,
-        capital=bool(PROPER.match(word)) and (alone is None or alone[1] not in _NEVER_IN_NAMES),
+        capital=bool(PROPER.match(word))
+        and (alone is None or alone[1] not in _NEVER_IN_NAMES or lowered in KNOWN_NAMES),
         common=alone is None and lowered in COMMON_WORDS,
         opens=lowered in NAME_STARTERS or lowered in AMBIGUOUS_NAMES,
         labels=raw.startswith(("**", "__")) or raw.rstrip("*_").endswith(":"),

@@ -366,3 +366,20 @@ def test_only_what_stands_in_one_record_of_data_is_related():
 def test_the_keys_of_an_example_of_settings_are_names():
     text = 'Set it so:\n\n```json\n{\n  "maxRetryCount": 4\n}\n```\n'
     assert "maxRetryCount" in names_in(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("It was built with Sonnet 3.7 at first.", {"Sonnet 3.7"}),
+        ("We moved from Claude Opus 4.1 to Llama 3.3 then.", {"Claude Opus 4.1", "Llama 3.3"}),
+        ("The Gemini CLI asks Gemini for it.", {"Gemini CLI", "Gemini"}),
+        ("Broken by commit a3a4feb and others.", {"a3a4feb"}),
+        ("**Related commits:** 67a5755, fb5048f", {"67a5755", "fb5048f"}),
+        ("Harbor Pilots keeps all berths in one list.", {"Harbor Pilots"}),
+        ("Follow Conventional Berthing and nothing else.", {"Conventional Berthing"}),
+        ("It was a facade of 1234567 bricks.", set()),
+    ],
+)
+def test_models_commits_and_subjects_of_sentences_are_named(text, names):
+    assert names_in(text) == names

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ragmem.domain.model import Draft, Memory, Scope, digest
 from ragmem.domain.record_types import SHAPES, Field, Form, RecordType, Shape
+from ragmem.domain.redaction import beginning
 from ragmem.errors import UsageError
 
 RECORDS = "records"
@@ -37,7 +38,8 @@ class TypedRecord:
         for name in (shape.main, *names):
             lines = _lines(self.fields.get(name, ""))
             if lines:
-                return lines[0] if len(lines[0]) <= TITLE_LENGTH else lines[0][: TITLE_LENGTH - 1] + "…"
+                first = lines[0]
+                return first if len(first) <= TITLE_LENGTH else beginning(first, TITLE_LENGTH - 1) + "…"
         return shape.label
 
     @property

@@ -128,6 +128,16 @@ def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None 
     return "".join(parts)
 
 
+def beginning(text: str, most: int) -> str:
+    """Return up to so many characters of a text; fewer where a secret would be cut and no longer be known."""
+    if len(text) <= most:
+        return text
+    for secret in find_secrets(text):
+        if secret.start < most < secret.end:
+            return text[: secret.start].rstrip() or f"[redacted: {secret.kind}]"[:most]
+    return text[:most]
+
+
 def redact_document(document: Any) -> Any:
     """Return a copy of a JSON document with the secrets of its texts replaced.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.domain.redaction import beginning
 from ragmem.readers.dates import first_time, time_in_path, time_in_text
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split
@@ -52,7 +53,7 @@ def read(
 
 def _title(path: Path, body: str, values: Mapping[str, Any]) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    return (title or first_heading(body) or _name(path))[:MAX_TITLE_CHARS]
+    return beginning(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
 
 
 def first_heading(body: str) -> str:

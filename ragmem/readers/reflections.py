@@ -9,6 +9,7 @@ import orjson
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope, digest
+from ragmem.domain.redaction import beginning
 from ragmem.readers.dates import first_time
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.vocabulary import KINDS, TIME_KEYS
@@ -88,7 +89,7 @@ def _draft(
         source=spec.name,
         uri=uri,
         text=_write_out(entry),
-        title=(clean(task) or "Reflection")[:MAX_TITLE_CHARS],
+        title=beginning(clean(task) or "Reflection", MAX_TITLE_CHARS),
         event_time=first_time(entry.get(key) for key in _TIME_KEYS) or modified,
         scope=scope,
         kind=(KINDS.get(kind.lower()) if isinstance(kind, str) else None) or spec.kind,

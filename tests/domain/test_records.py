@@ -9,6 +9,7 @@ from record_fields import records
 from ragmem.domain.model import Category, Kind, Memory, Scope, content_hash, memory_id
 from ragmem.domain.record_types import SHAPES
 from ragmem.domain.records import draft_of, record, record_of
+from ragmem.domain.redaction import redact
 from ragmem.errors import UsageError
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -63,6 +64,18 @@ def test_checking_a_checked_record_changes_nothing(item):
 def test_a_title_is_one_short_line(item):
     assert 0 < len(item.title) <= 80
     assert "\n" not in item.title
+
+
+@pytest.mark.parametrize(
+    "lead", ["", "Key: ", "A rather long sentence tells where the key of the harbour lies: "]
+)
+def test_a_title_shows_no_part_of_a_secret(lead):
+    secret = "aB3dE6gH9jK2mN5pQ8sT" * 5
+    for said in (f'password="{secret}"', f"https://ann:{secret}@example.org/", f"{lead}AIza{secret[:35]}"):
+        item = record("gotcha", {"gotcha": f"{lead}{said} is in the log."})
+        shown, _ = redact(item.title)
+        assert secret[:6] not in shown
+        assert shown.startswith(lead.strip())
 
 
 def test_a_record_reads_as_markdown():

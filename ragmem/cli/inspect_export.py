@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, say_json, table, tell
-from ragmem.cli.graph_lines import AllOption, ProjectOption, asked_projects, first_said
+from ragmem.cli.inspect_lines import AllOption, ProjectOption, asked_projects, first_said
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:

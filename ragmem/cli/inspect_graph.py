@@ -18,7 +18,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.cli.graph_lines import (
+from ragmem.cli.inspect_lines import (
     AllOption,
     ProjectOption,
     asked_projects,

@@ -188,6 +188,8 @@ class _Linking:
         """Return what is called, and whether it is known on what."""
         names = self.names
         receiver, name = call
+        if self.family == "ruby" and call == ("", "new"):
+            receiver = "@self"
         if not receiver:
             return names.lookup(path, symbol, name), True
         first, *rest = receiver.split(".")

@@ -101,7 +101,9 @@ class References:
 
     def _call(self, captures: "Captures", line: int, stack: list[Scope]) -> None:
         callee = captures["callee"][0]
-        name = dotted(bare_type(self.text(callee)))
+        name = self.text(callee)
+        if not (callee.type == "identifier" and name.endswith(("!", "?"))):  # Ruby ends names so
+            name = dotted(bare_type(name))
         receiver = ""
         if captures.get("receiver"):
             on = captures["receiver"][0]

@@ -125,6 +125,7 @@ def test_symbols_are_named_as_ruby_names_them(project):
 
 def test_calls_lead_to_methods_of_the_object_of_its_class_and_of_what_it_includes(project):
     assert project.references("calls") == {
+        ("Acme::Store::Repo.open", "Acme::Store::Repo"),
         ("Acme::Store::Repo#find", "Acme::Store::Repo#check"),
         ("Acme::Store::Repo#find", "Acme::Store::Base#finish"),
         ("Acme::Store::Findable#find_all", "Acme::Store::Findable#find"),
@@ -189,3 +190,40 @@ def test_operators_keep_their_names_and_are_linked_wherever_they_are_defined():
         ("method", "Box#compare"),
     ]
     assert project.symbols("lib/refined.rb") == [("method", "<=>"), ("method", "<<")]
+
+
+def test_names_that_end_in_marks_and_a_bare_new_are_followed():
+    project = CodeProject(
+        {
+            "lib/order.rb": """
+            class Order
+              def self.build(*args) = new(*args)
+
+              def submit!
+                check? || save!(1)
+              end
+
+              def check?
+                valid?
+              end
+
+              def valid? = true
+              def save!(n); end
+            end
+
+            def run
+              order = Order.new
+              order.submit! if order.check?
+            end
+            """
+        }
+    )
+    assert project.references("calls") == {
+        ("Order.build", "Order"),
+        ("Order#submit!", "Order#check?"),
+        ("Order#submit!", "Order#save!"),
+        ("Order#check?", "Order#valid?"),
+        ("run", "Order"),
+        ("run", "Order#submit!"),
+        ("run", "Order#check?"),
+    }

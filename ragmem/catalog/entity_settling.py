@@ -8,11 +8,20 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection
 from ragmem.domain.aliases import Alias
 from ragmem.domain.model import State
-from ragmem.domain.naming import AliasForm, Known, work_out
+from ragmem.domain.naming import STATEMENTS, AliasForm, Known, work_out
 from ragmem.domain.resolution import form_of
 
 MAX_FORMS = 16
 """Classes of names that statements join; more of them are no names of one thing."""
+
+LOOKED_AT = 256
+"""Classes that are looked for where statements join too many."""
+
+PARTNERS = (
+    "SELECT {other}, rule FROM entity_aliases WHERE project = ? AND {column} = ? AND ({other}, rule) > (?, ?)"
+    " ORDER BY {other}, rule LIMIT 1"
+)
+"""The next form that is stated to be one with a form: a thousand memories may state the same."""
 
 COUNTED = 200
 """Mentions of a name that are counted to tell which of two is the more frequent."""
@@ -92,12 +101,11 @@ def _write_names(connection: Connection, number: int, told: Told, before: Mappin
             touched.add(form)
         else:
             n, types, old = known[name]
-            seen = set(types.split(","))
-            if kind not in seen:
-                form = form_of(name, seen | {kind})
+            seen = {kind, *types.split(",")}
+            all_types, form = ",".join(sorted(seen)), form_of(name, seen)
+            if (all_types, form) != (types, old):
                 connection.execute(
-                    "UPDATE entity_names SET types = ?, form = ? WHERE n = ?",
-                    (",".join(sorted(seen | {kind})), form, n),
+                    "UPDATE entity_names SET types = ?, form = ? WHERE n = ?", (all_types, form, n)
                 )
                 touched |= {old, form}
                 if not form:
@@ -148,15 +156,18 @@ def shared(connection: Connection, project: str, forms: set[str]) -> set[str]:
     """Return those of the forms that more than one name has, or that a statement speaks of."""
     found: set[str] = set()
     for batch in batches(sorted(forms)):
-        wanted = f"project = ? AND %s IN ({marks(batch)})"
-        shared = "GROUP BY form HAVING count(*) > 1 OR min(canonical) <> min(name)"
-        queries = (
-            f"SELECT form FROM entity_names WHERE {wanted % 'form'} {shared}",
-            f"SELECT DISTINCT short_form FROM entity_aliases WHERE {wanted % 'short_form'}",
-            f"SELECT DISTINCT long_form FROM entity_aliases WHERE {wanted % 'long_form'}",
+        wanted = f"WITH wanted(form) AS (VALUES {','.join('(?)' for _ in batch)})"
+        stated = " OR ".join(
+            f"EXISTS (SELECT 1 FROM entity_aliases a WHERE a.project = ? AND a.{side} = wanted.form)"
+            for side in ("short_form", "long_form")
         )
-        for query in queries:
-            found.update(form for (form,) in connection.execute(query, (project, *batch)))
+        several = (
+            f"SELECT form FROM entity_names WHERE project = ? AND form IN ({marks(batch)})"
+            " GROUP BY form HAVING count(*) > 1 OR min(canonical) <> min(name)"
+        )
+        found.update(form for (form,) in connection.execute(several, (project, *batch)))
+        spoken_of = f"{wanted} SELECT form FROM wanted WHERE {stated}"
+        found.update(form for (form,) in connection.execute(spoken_of, (*batch, project, project)))
     return found
 
 
@@ -199,22 +210,43 @@ def _mentions(connection: Connection, number: int) -> int:
 
 
 def _joined(connection: Connection, project: str, form: str) -> tuple[list[str], list[AliasForm]]:
-    """Return the forms that statements join with one, and the statements; just it where they are too many."""
-    forms, stated, left = [form], dict[AliasForm, None](), [form]
-    while left:
-        one = left.pop()
-        rows = connection.execute(
-            "SELECT DISTINCT short_form, long_form, rule FROM entity_aliases WHERE project = ?1"
-            " AND (short_form = ?2 OR long_form = ?2) ORDER BY short_form, long_form, rule",
-            (project, one),
-        ).fetchall()
-        stated |= dict.fromkeys(AliasForm(*row) for row in rows)
-        more = {other for row in rows for other in row[:2]}.difference(forms)
-        left += sorted(more)
-        forms += sorted(more)
-        if len(forms) > MAX_FORMS:
-            return [form], []
-    return forms, list(stated)
+    """Return the forms that statements join with one, and the statements.
+
+    Where they are too many, none is joined: just it, and those that were joined while they were fewer.
+    """
+    forms, stated, at = {form: None}, set[AliasForm](), 0
+    while at < len(forms) < LOOKED_AT:
+        found = _statements(connection, project, list(forms)[at])
+        stated |= found
+        forms |= dict.fromkeys(
+            other for one in sorted(found, key=_by_form) for other in (one.short, one.long)
+        )
+        at += 1
+    if len(forms) <= MAX_FORMS:
+        return list(forms), sorted(stated, key=_by_form)
+    joined = connection.execute(
+        f"SELECT DISTINCT form FROM entity_names WHERE project = ? AND form IN ({marks(list(forms))})"
+        f" AND rule IN ({marks(list(STATEMENTS))})",
+        (project, *forms, *STATEMENTS),
+    ).fetchall()
+    return list(dict.fromkeys([form, *(other for (other,) in joined)])), []
+
+
+def _by_form(one: AliasForm) -> tuple[str, str, str]:
+    return one.short, one.long, one.rule
+
+
+def _statements(connection: Connection, project: str, form: str) -> set[AliasForm]:
+    found: set[AliasForm] = set()
+    for column, other in (("short_form", "long_form"), ("long_form", "short_form")):
+        after = ("", "")
+        while row := connection.execute(
+            PARTNERS.format(column=column, other=other), (project, form, *after)
+        ).fetchone():
+            after = (row[0], row[1])
+            short, long = (form, row[0]) if other == "long_form" else (row[0], form)
+            found.add(AliasForm(short, long, row[1]))
+    return found
 
 
 def let_wait(connection: Connection, most: int) -> int:

@@ -251,8 +251,8 @@ CREATE TABLE IF NOT EXISTS entity_aliases (
   rule TEXT COLLATE "C" NOT NULL,
   PRIMARY KEY (memory, short, long)
 );
-CREATE INDEX IF NOT EXISTS entity_aliases_by_short ON entity_aliases (project, short_form);
-CREATE INDEX IF NOT EXISTS entity_aliases_by_long ON entity_aliases (project, long_form);
+CREATE INDEX IF NOT EXISTS entity_aliases_by_short ON entity_aliases (project, short_form, long_form, rule);
+CREATE INDEX IF NOT EXISTS entity_aliases_by_long ON entity_aliases (project, long_form, short_form, rule);
 CREATE TABLE IF NOT EXISTS entity_apart (
   project TEXT COLLATE "C" NOT NULL,
   name TEXT COLLATE "C" NOT NULL,

@@ -271,8 +271,8 @@ CREATE TABLE IF NOT EXISTS entity_aliases (
   rule TEXT NOT NULL,
   PRIMARY KEY (memory, short, long)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS entity_aliases_by_short ON entity_aliases (project, short_form);
-CREATE INDEX IF NOT EXISTS entity_aliases_by_long ON entity_aliases (project, long_form);
+CREATE INDEX IF NOT EXISTS entity_aliases_by_short ON entity_aliases (project, short_form, long_form, rule);
+CREATE INDEX IF NOT EXISTS entity_aliases_by_long ON entity_aliases (project, long_form, short_form, rule);
 
 -- Names that are not another's by this rule, because somebody said so.
 CREATE TABLE IF NOT EXISTS entity_apart (

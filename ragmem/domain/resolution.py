@@ -58,7 +58,8 @@ conftest setup index mod lib server client api routes router handlers handler er
 services session base core data store schema test tests hooks hook plugin package pyproject tsconfig makefile
 dockerfile compose readme changelog license contributing claude agents gemini skill memory todo llms notes
 plan spec design style styles env gitignore agent agents tool tools provider providers database manifest auth
-state report run start build install migrate migrations example examples reference token development production
+state report run start build install migrate migrations example examples reference token development
+production
 """
 GENERIC_FILES = frozenset(_GENERIC.split())
 """What files are called, without their endings, of which a project has several, mentioned or not."""

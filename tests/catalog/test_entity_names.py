@@ -1,14 +1,15 @@
 """Names in the catalog: what memories mention, and what follows of it, in both databases."""
 
 import sqlite3
+from itertools import pairwise
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_merges import merges, undone
 from ragmem.catalog.entity_names import AT_ONCE
-from ragmem.catalog.entity_settling import Told
+from ragmem.catalog.entity_settling import MAX_FORMS, PARTNERS, Told
 from ragmem.catalog.invariants import violations
 from ragmem.catalog.salvage import read_damaged, write_salvaged
-from ragmem.domain.aliases import ACRONYM, Alias
+from ragmem.domain.aliases import ACRONYM, ALIAS, Alias
 from ragmem.domain.model import State
 
 AT = 1_000_000
@@ -114,4 +115,40 @@ def test_a_name_without_its_node_is_found_out(tmp_path, make):
     assert catalog.names.settle_all() == 1
     assert violations(catalog) == []
     assert catalog.names.settle_all() == 0
+    catalog.close()
+
+
+def test_too_many_names_in_a_row_of_statements_stand_alone_whatever_came_last(catalog, make):
+    words = [f"Harbor{chr(ord('a') + number)}" for number in range(MAX_FORMS + 2)]
+    for at, (one, other) in enumerate(pairwise(words)):
+        stated = Alias(other, one, ALIAS)
+        store(catalog, make, str(at), {one: "concept", other: "concept"}, aliases=[stated])
+
+    assert catalog.names.canonical("user", words) == {}
+    assert catalog.names.settle_all() == 0
+    assert violations(catalog) == []
+
+
+def test_names_learnt_by_earlier_rules_get_the_forms_of_these(catalog, make):
+    first = store(catalog, make, "a", {"Harbor Daemon": "tool"})
+    second = store(catalog, make, "b", {"harbor-daemon": "tool"})
+    with catalog.database.write() as connection:
+        connection.execute("UPDATE entity_names SET form = 'former', canonical = name, head = name")
+        connection.execute("UPDATE entity_names SET form = 'other' WHERE name = 'Harbor Daemon'")
+    catalog.names.learn([Told(first, "user", AT, {"Harbor Daemon": "tool"})])
+    catalog.names.learn([Told(second, "user", AT, {"harbor-daemon": "tool"})])
+
+    assert catalog.names.canonical("user", ["harbor-daemon"]) == {"harbor-daemon": "Harbor Daemon"}
+
+
+def test_what_a_thousand_memories_state_is_read_once(tmp_path):
+    catalog = Catalog.at(tmp_path / "data")
+    catalog.prepare()
+    with catalog.database.read() as connection:
+        for column, other in (("short_form", "long_form"), ("long_form", "short_form")):
+            query = PARTNERS.format(column=column, other=other)
+            values = ("user", "hcp", "", "")
+            (row,) = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
+            assert "COVERING INDEX" in row[3]
+            assert "_form=? AND (" in row[3]
     catalog.close()

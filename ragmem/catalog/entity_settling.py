@@ -17,11 +17,15 @@ MAX_FORMS = 16
 LOOKED_AT = 256
 """Classes that are looked for where statements join too many."""
 
-PARTNERS = (
-    "SELECT {other}, rule FROM entity_aliases WHERE project = ? AND {column} = ? AND ({other}, rule) > (?, ?)"
-    " ORDER BY {other}, rule LIMIT 1"
+PARTNER = (
+    "SELECT {other} FROM entity_aliases WHERE project = ? AND {column} = ? AND {other} > ?"
+    " ORDER BY {other} LIMIT 1"
 )
 """The next form that is stated to be one with a form: a thousand memories may state the same."""
+
+STATED = (
+    "SELECT 1 FROM entity_aliases WHERE project = ? AND short_form = ? AND long_form = ? AND rule = ? LIMIT 1"
+)
 
 COUNTED = 200
 """Mentions of a name that are counted to tell which of two is the more frequent."""
@@ -239,13 +243,15 @@ def _by_form(one: AliasForm) -> tuple[str, str, str]:
 def _statements(connection: Connection, project: str, form: str) -> set[AliasForm]:
     found: set[AliasForm] = set()
     for column, other in (("short_form", "long_form"), ("long_form", "short_form")):
-        after = ("", "")
-        while row := connection.execute(
-            PARTNERS.format(column=column, other=other), (project, form, *after)
-        ).fetchone():
-            after = (row[0], row[1])
-            short, long = (form, row[0]) if other == "long_form" else (row[0], form)
-            found.add(AliasForm(short, long, row[1]))
+        query, after = PARTNER.format(column=column, other=other), ""
+        while row := connection.execute(query, (project, form, after)).fetchone():
+            (after,) = row
+            short, long = (form, after) if other == "long_form" else (after, form)
+            found |= {
+                AliasForm(short, long, rule)
+                for rule in STATEMENTS
+                if connection.execute(STATED, (project, short, long, rule)).fetchone()
+            }
     return found
 
 

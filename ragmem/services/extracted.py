@@ -1,7 +1,6 @@
 """What the texts of memories name, as rules or a language model found it; under the names that they use."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from ragmem.catalog.catalog import Catalog
@@ -11,7 +10,7 @@ from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.extraction_prompt import text_key
 from ragmem.domain.extraction_union import unite
 from ragmem.domain.model import Chunk, Extraction, Memory
-from ragmem.domain.redaction import Secret, cover, find_secrets
+from ragmem.services.covered import covered
 
 Item = tuple[Memory, Sequence[Chunk]]
 
@@ -21,21 +20,7 @@ _extract = lru_cache(maxsize=2048)(extract)
 
 def by_rule(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
     """Return what rules find in a memory's chunks; what a secret holds, or a private part, names nothing."""
-    secrets = find_secrets(memory.indexed_text)
-    if secrets:
-        chunks = [_covered(memory.indexed_text, chunk, secrets) for chunk in chunks]
-    return tuple(map(_extract, chunks))
-
-
-def _covered(whole: str, chunk: Chunk, secrets: Sequence[Secret]) -> Chunk:
-    # A line of a key is known as a secret only together with the lines around it, in another chunk perhaps.
-    last = chunk.heading.rsplit(" > ", 1)[-1]
-    hidden = any(last in whole[secret.start : secret.end] for secret in secrets)
-    return replace(
-        chunk,
-        text=cover(whole, secrets, chunk.start, chunk.end),
-        heading="" if hidden else chunk.heading,
-    )
+    return tuple(map(_extract, covered(memory, chunks)))
 
 
 def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
@@ -47,7 +32,7 @@ def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction,
     choice = catalog.extractions.choice()
     if choice.by == "rules":
         return [by_rule(memory, chunks) for memory, chunks in items]
-    keys = {chunk.id: text_key(chunk) for _, chunks in items for chunk in chunks}
+    keys = {chunk.id: text_key(chunk) for item in items for chunk in covered(*item)}
     answers = catalog.extractions.answers(choice.model, set(keys.values()))
     return [
         tuple(

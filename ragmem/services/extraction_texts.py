@@ -9,6 +9,7 @@ from ragmem.catalog.contents import PAGE, Contents
 from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction_prompt import text_key, worth_asking
 from ragmem.domain.model import Chunk, Memory, State
+from ragmem.services.covered import covered
 from ragmem.services.judge import chunks_of
 
 
@@ -64,12 +65,12 @@ def indexed_meanwhile(catalog: Catalog, texts: Texts) -> list[str]:
 
 
 def indexed(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
-    """Yield the indexed memories with their chunks, the newest first."""
+    """Yield the indexed memories with their chunks, without secrets; the newest first."""
     contents = Contents(catalog.database)
     outlines = catalog.memories.outlines(catalog.memories.ids(states=[State.INDEXED])).values()
     newest_first = sorted(outlines, key=lambda one: (one.event_time, one.id), reverse=True)
     for page in batches((one.id for one in newest_first), PAGE):
-        yield from contents.of(page)
+        yield from ((memory, covered(memory, chunks)) for memory, chunks in contents.of(page))
 
 
 def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
@@ -82,11 +83,12 @@ def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
         return 0
     contents = Contents(catalog.database)
     for page in batches(sorted(catalog.memories.ids()), PAGE):
-        for _, chunks in contents.of(page):
-            unused.difference_update(map(text_key, chunks))
+        for item in contents.of(page):
+            unused.difference_update(map(text_key, covered(*item)))
     if unused:
         for trashed in contents.trashed():
-            unused.difference_update(map(text_key, chunks_of(trashed.memory, sizes)))
+            chunks = covered(trashed.memory, chunks_of(trashed.memory, sizes))
+            unused.difference_update(map(text_key, chunks))
     if unused:
         catalog.extractions.forget(unused)
     return len(unused)

@@ -136,6 +136,25 @@ def sound(memory):
     return True
 
 
+def test_the_model_is_told_no_secret_and_forgets_none_of_its_answers_for_that(home):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    private = (
+        "\n\n<private>\n## Aunt Lovelace\n\nJane Lovelace pays Zanzibar Holdings each month.\n</private>\n"
+    )
+    home.write("Tideline", NOTE.format("Tideline") + f"\nThe token was {secret}, of Tideline.\n" + private)
+    model = Asked()
+    with home.memory(model=model) as memory:
+        memory.seed()
+        asked = len(model.prompts)
+        assert sound(memory)
+        memory.apply_gc(memory.plan_gc())
+        memory.seed()
+        assert len(model.prompts) == asked
+    told = "\n".join(model.prompts)
+    assert "The token was [redacted: GitHub token], of Tideline." in told
+    assert not [hidden for hidden in (secret, "Lovelace", "Zanzibar") if hidden in told]
+
+
 def test_rules_alone_ask_nobody(home):
     model = Asked()
     report = home.memory("rules", model).seed()

@@ -13,7 +13,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9_]*")
 _COMMENT = re.compile(r"#+!?\s?(.*)")
 _NO_PURPOSE = re.compile(
-    r"(?i)^(#!|-\*-|.*coding[:=]|copyright|licen[cs]e|spdx|(c)|all rights|pylint|flake8|ruff|mypy|type:|noqa)"
+    r"(?i)^(#!|-\*-|.*coding[:=]|copyright|licen[cs]e|spdx|\(c\)|all rights|pylint|flake8|ruff|mypy|type:"
+    r"|noqa)"
 )
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 

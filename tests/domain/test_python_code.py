@@ -70,6 +70,8 @@ def test_a_symbol_stands_on_its_lines_with_the_first_sentence_of_its_docstring()
             "# Copyright 2020 Somebody\nclass A: ...\ndef f(): ...\ndef g(): ...",
             "defines class A and 2 functions (f, g)",
         ),
+        ("# Computes taxes.\nimport os", "Computes taxes."),
+        ("# (c) 2020 Somebody\n#\n# Sums up.\nimport os", "Sums up."),
         ("import os\n# not leading\n", ""),
         ("LIMIT = 1", "defines constant LIMIT"),
     ],

@@ -2,9 +2,10 @@
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ragmem.catalog.code_writing import Seen
 from ragmem.domain.code import ParsedFile
@@ -19,6 +20,9 @@ SETTLED_NS = 2_000_000_000
 
 UNSURE = 0
 """The time of such a file: it is opened again, and compared by its content."""
+
+HIDDEN = "[redacted]"
+"""What stands in the facts for a text that is a secret by what stands around it."""
 
 
 @dataclass(slots=True)
@@ -73,7 +77,44 @@ def parse(path: str, text: str) -> ParsedFile:
     symbols = tuple(
         replace(symbol, doc=redact(symbol.doc)[0]) if symbol.doc else symbol for symbol in file.symbols
     )
-    return replace(file, purpose=redact(file.purpose)[0], symbols=symbols)
+    facts = _without_secrets(file.facts, text)
+    return replace(file, purpose=redact(file.purpose)[0], symbols=symbols, facts=facts)
+
+
+def _without_secrets(facts: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """Return facts of which no text is a secret; what is one, the lines tell that it stands on."""
+    clean, hidden = redact(text)
+    if not hidden:
+        return facts
+    lines = text.split("\n")
+    told: dict[str, str] = {}
+    for one in dict.fromkeys(_texts(facts)):
+        if one in text and one not in clean:
+            # By themselves, for what is marked as private may be pages of code.
+            around = "\n".join(line for line in lines if one in line)
+            if one not in redact(around)[0]:
+                shown = redact(one)[0]
+                told[one] = shown if shown != one else HIDDEN
+    return {name: _retold(value, told) for name, value in facts.items()} if told else facts
+
+
+def _texts(facts: object) -> Iterator[str]:
+    """Yield the texts of facts, but for the keys of mappings, which are names in the code."""
+    if isinstance(facts, str):
+        yield facts
+    elif isinstance(facts, Mapping | list | tuple):
+        for one in facts.values() if isinstance(facts, Mapping) else facts:
+            yield from _texts(one)
+
+
+def _retold(facts: Any, told: Mapping[str, str]) -> Any:
+    if isinstance(facts, str):
+        return told.get(facts, facts)
+    if isinstance(facts, Mapping):
+        return {name: _retold(one, told) for name, one in facts.items()}
+    if isinstance(facts, list | tuple):
+        return [_retold(one, told) for one in facts]
+    return facts
 
 
 def _text(path: Path) -> str:

@@ -27,7 +27,7 @@ from ragmem.services.scope import finder, remember_projects
 LOCK_NAME = "code.lock"
 """Held by who ingests code: a second one waits, and then finds nothing left to do."""
 
-RULES = f"{__version__}/1"
+RULES = f"{__version__}/2"
 """What the files were read by: another release may find more in the same file."""
 
 _TRIES = 5

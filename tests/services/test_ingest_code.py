@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -348,6 +349,28 @@ def test_no_secret_of_a_docstring_is_stored(memory, shop):
     told += [one.symbol.doc for one in memory.catalog.code.symbols(report.project, ["key.py"])]
     assert not any("AKIAIOSFODNN7EXAMPLQ" in text or "hunter2" in text for text in told)
     assert any("redacted" in text for text in told)
+
+
+def test_no_secret_of_the_code_itself_is_stored(memory, shop):
+    put(
+        shop,
+        "key.py",
+        'TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"\n\n\ndef send(password="Zx9!kd82LLpr"):\n'
+        '    """Send."""\n\n\ndef look(where):\n    where["api_key=Zx9!kd82LLps"]\n'
+        '    return getattr(where, "port")\n',
+    )
+    put(shop, "key.js", 'import x from "https://anna:Zx9!kd82LLpt@example.org/x.js";\n')
+    memory.ingest_code(shop)
+    with memory.catalog.database.read() as connection:
+        facts = [
+            zlib.decompress(data).decode() for (data,) in connection.execute("SELECT data FROM code_facts")
+        ]
+        targets = [target for (target,) in connection.execute("SELECT target FROM code_edges")]
+    told = "\n".join([*facts, *targets])
+    assert '"port"' in told
+    assert "example.org" in told
+    assert "ghp_" not in told
+    assert "Zx9!" not in told
 
 
 def test_what_is_no_project_is_refused(memory, shop):

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.database import Database
+from ragmem.catalog.entity_spellings import entities_of
 from ragmem.catalog.migrations import table_exists
 
 
@@ -17,7 +18,7 @@ class OtherName:
 def other_names(database: Database, project: str, name: str) -> list[OtherName]:
     """Return what was merged into an entity of a project, by name."""
     with database.read() as connection:
-        if not _is_kept(database, connection):
+        if not table_exists(database, connection, "entity_names"):
             return []
         return [
             OtherName(*row)
@@ -31,17 +32,4 @@ def other_names(database: Database, project: str, name: str) -> list[OtherName]:
 
 def entity_of(database: Database, project: str, name: str) -> str | None:
     """Return the entity that a name, in any case, was merged into; None where it was not."""
-    with database.read() as connection:
-        if not _is_kept(database, connection):
-            return None
-        row = connection.execute(
-            "SELECT canonical FROM entity_names WHERE project = ? AND canonical <> name"
-            " AND lower(name) = lower(?) ORDER BY name LIMIT 1",
-            (project, name),
-        ).fetchone()
-    return str(row[0]) if row else None
-
-
-def _is_kept(database: Database, connection: Connection) -> bool:
-    """Tell whether merges are recorded; not so in an older home that cannot be written."""
-    return table_exists(database, connection, "entity_names")
+    return next(iter(entities_of(database, project, [name])), None)

@@ -200,8 +200,11 @@ class _Reading:
         if not _RELEASE.match(word):
             return None
         if kind == "model":
-            begin, end = self.run[0].start, start + len(word)
-            return Mention(begin, end, self.text[begin:end], kind, KNOWN_WEIGHT)
+            name = " ".join([*(one.text for one in self.run), word])
+            begin = self.run[0].start
+            if not self.text.startswith(name, begin):
+                begin, name = last.start, f"{last.text} {word}"
+            return Mention(begin, start + len(word), name, kind, KNOWN_WEIGHT)
         if kind not in _RELEASED or len(self.run) > 1:
             return None
         return Mention(last.start, start + len(word), f"{last.text} {word}", "version", KNOWN_WEIGHT)

@@ -97,13 +97,11 @@ def _mentions(statement: Statement) -> list[Mention]:
     """Return what a statement names."""
     if statement.shell:
         return command_mentions(statement.text)
-    if statement.data:
-        return (
-            []
-            if statement.form is Form.HEADING
-            else find_mentions(without_keys(statement.text), statement.form)
-        )
-    return find_mentions(statement.text, statement.form)
+    if not statement.data:
+        return find_mentions(statement.text, statement.form)
+    return (
+        [] if statement.form is Form.HEADING else find_mentions(without_keys(statement.text), statement.form)
+    )
 
 
 def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Candidate]:

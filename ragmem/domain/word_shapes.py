@@ -99,7 +99,7 @@ def _bare(raw: str) -> str:
     """Return a word without the punctuation around it, or "" where nothing nameable is left."""
     if len(raw) > 2 * MAX_NAME_CHARS or _TAG.match(raw):
         return ""
-    word = raw.strip(_AROUND).rstrip(".")
+    word = raw.strip(_AROUND).rstrip("." + _AROUND)
     if word.startswith("("):
         word = word.strip("()" + _AROUND).rstrip(".")
     elif word.endswith(")") and "(" not in word:

@@ -2,7 +2,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.extraction import ENTITY_TYPES, MAX_DESCRIPTION_CHARS, extract
@@ -174,6 +174,7 @@ def test_the_limits_keep_the_most_salient():
     assert of(text, max_entities=0).relations == ()
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_relations_join_two_different_entities_of_the_extraction(text, heading):
     found = of(text, heading.replace("\n", " "))
@@ -195,6 +196,7 @@ def test_relations_join_two_different_entities_of_the_extraction(text, heading):
     assert len(set(pairs)) == len(pairs)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_extracting_twice_gives_the_same(text):
     assert of(text) == of(text)
@@ -239,6 +241,7 @@ def test_a_question_of_small_words_keeps_them():
     assert keywords("?!") == ()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_a_query_with_a_word_character_has_keywords(query):
     found = keywords(query)

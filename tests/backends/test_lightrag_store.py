@@ -180,6 +180,29 @@ def test_entities_and_relations_without_words_or_ends_do_no_harm(store):
     assert {one.name for one, _ in store.entities()} == {"Bare", "Other"}
 
 
+def test_the_type_of_an_entity_does_not_depend_on_the_order_of_memories(store):
+    def of_type(number, kind):
+        record = make_record(str(number), f"text {number}", project="user")
+        extraction = Extraction(record.chunks[0].id, (Entity("Hub", kind, f"a hub {number}"),), ())
+        return type(record)(record.memory, record.chunks, (extraction,))
+
+    def kind():
+        (hub,) = [one for one, _ in store.entities() if one.name == "Hub"]
+        return hub.type
+
+    kinds = ["tool", "concept", "tool", "library", "library", "tool", "concept"]
+    records = [of_type(number, kind) for number, kind in enumerate(kinds)]
+    for batches in ([records], [[one] for one in records], [[one] for one in reversed(records)]):
+        for batch in batches:
+            store.put(batch)
+        assert kind() == "tool"
+        store.delete([records[0].memory.id])
+        assert kind() == "library"
+        store.put([records[0]])
+        assert kind() == "tool"
+        store.delete([one.memory.id for one in records])
+
+
 def test_vectors_of_another_model_are_refused_and_a_new_put_replaces_them(database, store):
     class Other(fake.FakeEmbedder):
         model_id = "other"

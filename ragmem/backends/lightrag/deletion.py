@@ -144,6 +144,7 @@ class _Removal:
             self._remove_entity(name)
             return
         stored.update(remains.entity(name, chunks, self._extractions), **remains.origin(chunks, self._paths))
+        stored[remains.TYPES] = remains.types_of(name, chunks, self._extractions)
         self._connection.execute(
             "UPDATE store_nodes SET data = ? WHERE workspace = ? AND id = ?",
             (orjson.dumps(stored).decode(), self._workspace, name),

@@ -1,10 +1,11 @@
 """LightRAG's merge, on a part of the graph that is read before it starts and written when it ends."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from ragmem.backends.lightrag import names, sources, walk
+from ragmem.backends.lightrag import names, remains, sources, walk
 from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.records import Edges, Nodes
 from ragmem.backends.lightrag.tokens import PieceCounter
@@ -33,13 +34,16 @@ _SETTINGS: Final = {
 class _Graph:
     """The part of a graph storage that the merge calls, on nodes and edges in memory."""
 
-    def __init__(self, database: SQLiteDatabase, workspace: str) -> None:
+    def __init__(
+        self, database: SQLiteDatabase, workspace: str, new_types: Mapping[str, Mapping[str, int]]
+    ) -> None:
         self._database = database
         self._workspace = workspace
         self._nodes: dict[str, _Fields | None] = {}
         self._edges: dict[tuple[str, str], _Fields | None] = {}
         self._changed_nodes: set[str] = set()
         self._changed_edges: set[tuple[str, str]] = set()
+        self._new_types = dict(new_types)
 
     def load(self, nodes: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
         """Read these nodes and edges (in stored order); those that are absent become None."""
@@ -71,7 +75,13 @@ class _Graph:
 
     async def upsert_node(self, node_id: str, node_data: _Fields) -> None:
         """Write a node; attributes that are not given keep their value."""
-        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **_bounded(node_data)}
+        before = await self.get_node(node_id) or {}
+        after = {**before, **_bounded(node_data)}
+        # The merge may write a node twice, and each mention counts once.
+        types = Counter(remains.known_types(before)) + Counter(self._new_types.pop(node_id, {}))
+        if types:
+            after |= {"entity_type": remains.prevailing(types), remains.TYPES: dict(types)}
+        self._nodes[node_id] = after
         self._changed_nodes.add(node_id)
 
     async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
@@ -146,7 +156,11 @@ async def merge(instance: Instance, database: SQLiteDatabase, merges: Sequence[t
     rag = instance.rag
     pairs = {ordered(*pair) for _, edges in merges for pair in edges}
     mentioned = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
-    graph = _Graph(database, rag.workspace)
+    new_types: dict[str, Counter[str]] = {}
+    for nodes, _ in merges:
+        for name, rows in nodes.items():
+            new_types.setdefault(name, Counter()).update(row["entity_type"] for row in rows)
+    graph = _Graph(database, rag.workspace, new_types)
     graph.load(mentioned, pairs)
     entity_chunks = _Tracking(database, rag.workspace, sources.ENTITY_CHUNKS)
     entity_chunks.load(mentioned)
@@ -167,13 +181,13 @@ async def merge(instance: Instance, database: SQLiteDatabase, merges: Sequence[t
         entity_chunks_storage=entity_chunks,
         relation_chunks_storage=relation_chunks,
     )
-    nodes, edges = graph.changed_nodes(), graph.changed_edges()
-    await rag.chunk_entity_relation_graph.upsert_nodes_batch(nodes)
+    changed, edges = graph.changed_nodes(), graph.changed_edges()
+    await rag.chunk_entity_relation_graph.upsert_nodes_batch(changed)
     await rag.chunk_entity_relation_graph.upsert_edges_batch(edges)
     await rag.entities_vdb.upsert(
         {
             names.entity_id(name): {"entity_name": name, "content": f"{name}\n{data['description']}"}
-            for name, data in nodes
+            for name, data in changed
         }
     )
     await rag.relationships_vdb.upsert(

@@ -6,8 +6,15 @@ from typing import Any
 
 from ragmem.backends.lightrag import names
 from ragmem.backends.lightrag.records import Found
+from ragmem.domain.resolution import WEAK
 
 _Fields = dict[str, Any]
+
+UNKNOWN = "UNKNOWN"
+"""LightRAG's type of what only relations name."""
+
+TYPES = "types"
+"""The attribute of a node with type -> rows that have it; absent in nodes of earlier releases."""
 
 
 def origin(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
@@ -16,13 +23,31 @@ def origin(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
     return {"source_id": names.SEPARATOR.join(chunks), "file_path": names.SEPARATOR.join(files)}
 
 
+def prevailing(types: Mapping[str, int]) -> str:
+    """Return the type that most rows have; of equal ones any before concept, then the first by name.
+
+    LightRAG takes the one that came first, which a rebuild need not repeat.
+    """
+    return min(types, key=lambda kind: (kind == UNKNOWN, -types[kind], kind == WEAK, kind), default=UNKNOWN)
+
+
+def known_types(node: Mapping[str, Any]) -> dict[str, int]:
+    """Return in how many rows a node has each type; in one, where nobody counted."""
+    kind = node.get("entity_type", UNKNOWN)
+    return node.get(TYPES) or ({} if kind == UNKNOWN else {kind: 1})
+
+
+def types_of(name: str, chunks: Iterable[str], extractions: Mapping[str, Found]) -> dict[str, int]:
+    """Return in how many rows of these chunks an entity has each type."""
+    return dict(Counter(row["type"] for chunk in chunks for row in extractions[chunk].entities.get(name, ())))
+
+
 def entity(name: str, chunks: Sequence[str], extractions: Mapping[str, Found]) -> _Fields:
     """Return type and description of an entity from the chunks that still speak of it, oldest first."""
     rows = [row for chunk in chunks for row in extractions[chunk].entities.get(name, ())]
     if rows:
-        kind = Counter(row["type"] for row in rows).most_common(1)[0][0]
         return {
-            "entity_type": kind,
+            "entity_type": prevailing(Counter(row["type"] for row in rows)),
             "description": names.summarised(row["description"] for row in rows) or f"Entity {name}",
         }
     described = names.summarised(

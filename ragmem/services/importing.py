@@ -165,6 +165,7 @@ class _Writer:
             )
             if faded:
                 self._open_store().delete(faded)
+                self._catalog.names.forget(faded)
 
     def _choose(self, batch: _Batch, known: Mapping[str, Memory], done: Imported) -> list[Item]:
         chosen: list[Item] = []

@@ -24,6 +24,7 @@ from ragmem.catalog.files import SeenFile
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
 from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.services import names
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.exporting import export, export_file
 from ragmem.services.importing import import_export
@@ -371,14 +372,17 @@ def test_a_file_whose_memory_stays_another_is_read_again_by_seed(home, other):
     assert [file.path for file in other.contents.files()] == ["b.md"]
 
 
-def test_a_memory_that_fades_leaves_the_store(home, other):
-    other.fill(make()).index()
+def test_a_memory_that_fades_leaves_the_store_and_the_names(home, other):
+    other.fill(make(text="We pin `tide.py` because `pier/tide.py` has an error.")).index()
+    names.learn(other.catalog, list(other.contents.memories()))
     assert other.store.memory_ids()
+    assert other.catalog.names.canonical("user", ["tide.py"])
     home.fill(make(state=State.BUFFERED, tier=Tier.DISCARD, updated_at=LATER))
     other.import_(home.export())
 
     assert other.store.memory_ids() == set()
     assert [memory.state for memory in other.memories().values()] == [State.BUFFERED]
+    assert not other.catalog.names.canonical("user", ["tide.py"])
 
 
 def test_a_dry_run_counts_and_changes_nothing(home, other):

@@ -1,5 +1,7 @@
 """Which files of a project's code refer to which: what a change has to be linked together with."""
 
+import re
+import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -67,6 +69,22 @@ class Neighbours:
                 self._root,
                 *batch,
             )
+        }
+
+    def naming(self, paths: Iterable[str], words: Iterable[str]) -> set[str]:
+        """Return those of the files whose facts have any of these words, by itself or behind a dot."""
+        wanted = b"|".join(re.escape(word.encode()) for word in words)
+        told = re.compile(b'[".](?:' + wanted + b')"')
+        return {
+            path
+            for batch in batches(paths if wanted else ())
+            for path, data in self._rows(
+                "SELECT f.path, d.data FROM code_files f JOIN code_facts d ON d.file = f.n"
+                f" WHERE f.root = ? AND f.path IN ({marks(batch)})",
+                self._root,
+                *batch,
+            )
+            if told.search(zlib.decompress(data))
         }
 
     def defining(self, names: Iterable[str]) -> set[str]:

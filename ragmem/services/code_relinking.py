@@ -88,9 +88,12 @@ class _Near:
         """Return the files of Python that changed, and those that refer to what is new or gone."""
         after = {(symbol.qualified, symbol.kind.value) for file in self.fresh for symbol in file.symbols}
         differing = {name for name, _ in self.before ^ after}
-        # Who imported a name that was missing refers to nothing but the module.
-        modules = {file.module for file in self.fresh} if differing else set[str]()
-        return self._with_referring(differing | modules)
+        if not differing:
+            return self._with_referring(())
+        # Who imported a name that was missing refers to nothing but the module, and names it.
+        importing = self._with_referring(file.module for file in self.fresh)
+        words = {name.rpartition(".")[2] for name in differing}
+        return self._with_referring(differing) | self.stored.naming(importing - self.changed, words)
 
     def python(self, core: set[str]) -> dict[str, list[Edge]]:
         """Return the edges of these files, and of all that refer to changed ones whose bases have changed."""

@@ -13,6 +13,7 @@ import pytest
 
 from ragmem.catalog import code_writing
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.code_writing import CodeWriting
 from ragmem.catalog.invariants import violations
 from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.domain.code import EdgeKind
@@ -171,6 +172,32 @@ def test_what_a_changed_file_defines_no_more_is_linked_anew_where_it_is_used(mem
     report = memory.ingest_code(shop)
     assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
     assert all(edge.internal for edge in memory.catalog.code.edges_to(report.project, ["shop.pay.charge"]))
+
+
+@both
+def test_a_name_that_was_missing_is_linked_where_it_was_looked_for(memory, shop):
+    put(shop, "shop/back.py", "from shop import pay\n\n\ndef refund():\n    return pay.give_back(1)\n")
+    put(shop, "shop/other.py", "from shop import pay\n\n\ndef other():\n    return pay.charge(1)\n")
+    memory.ingest_code(shop)
+    put(shop, "shop/pay.py", PAY + "\n\ndef give_back(amount):\n    return -amount\n")
+    report = memory.ingest_code(shop)
+    assert report.relinked == ["shop/back.py"]
+    assert calls(memory, report, "shop.pay.give_back") == ["shop.back.refund"]
+
+
+def test_only_files_that_name_it_are_linked_with_a_new_name(memory, shop):
+    put(
+        shop,
+        "shop/back.py",
+        "import shop.pay\n\n\ndef refund():\n    return getattr(shop.pay, 'give_back')(1)\n",
+    )
+    report = memory.ingest_code(shop)
+    writing = CodeWriting(memory.catalog.database, report.project)
+    near = writing.neighbours(writing.standing())
+    every = {"shop/back.py", "shop/cart.py", "shop/__init__.py", "shop/nowhere.py"}
+    assert near.naming(every, ["give_back", "hand"]) == {"shop/back.py"}
+    assert near.naming(every, ["charge", "give"]) == {"shop/cart.py"}
+    assert near.naming(every, []) == set()
 
 
 @both

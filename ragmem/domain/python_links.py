@@ -1,7 +1,7 @@
 """Edges of a repository of Python: who calls, imports and inherits what."""
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
@@ -15,8 +15,8 @@ MOST_HOPS = 20
 """An import of an import of an import is followed so far."""
 
 
-def link_python(files: Sequence[ParsedFile]) -> list[Edge]:
-    """Return the edges of all files, whose order does not matter.
+def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = None) -> list[Edge]:
+    """Return the edges of all files, whose order does not matter, or of the paths `of` among them alone.
 
     Works from the facts alone. An edge stands once per source, target and kind, on its first line. Files
     without facts (those that could not be parsed) are targets of imports only.
@@ -28,7 +28,7 @@ def link_python(files: Sequence[ParsedFile]) -> list[Edge]:
     gc.disable()
     try:
         program, bases = _solved(ordered, modules)
-        links = _Links(program)
+        links = _Links(program, of)
         links.imports()
         links.inherits(bases)
         links.calls()
@@ -57,8 +57,9 @@ def _solved(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dic
 class _Links:
     """Names what a solved program refers to by number."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, of: Collection[str] | None) -> None:
         self.program = program
+        self.wanted = [of is None or one.path in of for one in program.files]
         self.modules = [one.module for one in program.files]
         self.by_path = {one.path: number for number, one in enumerate(program.files)}
         self.symbols = {symbol.qualified for one in program.files for symbol in one.symbols}
@@ -109,13 +110,15 @@ class _Links:
     def calls(self) -> None:
         """Add who calls what."""
         for (scope, line), values in self.program.calls.items():
+            number = self.program.scope_files[scope]
+            if not self.wanted[number]:
+                continue
             inside = sum(self.program.kinds[value] is Kind.FUNCTION for value in values)
             for value in values:
                 named = self._named(value)
                 if named is None or (inside >= MOST_VALUES and named[1]):
                     # What may be anything tells nothing: a dispatcher that all calls of a program go through.
                     continue
-                number = self.program.scope_files[scope]
                 source = self.scope_name(scope)
                 self._add(number, source, named[0], EdgeKind.CALLS, line, internal=named[1])
 
@@ -124,6 +127,8 @@ class _Links:
         classes = self.program.classes
         for number, above in bases.items():
             scope = classes[number].scope
+            if not self.wanted[self.program.scope_files[scope]]:
+                continue
             for one in above:
                 target = one if isinstance(one, str) else self.scope_name(classes[one].scope)
                 self._add(
@@ -138,6 +143,8 @@ class _Links:
     def imports(self) -> None:
         """Add what is imported: modules, and the definitions that the imported names stand for."""
         for number, one in enumerate(self.program.files):
+            if not self.wanted[number]:
+                continue
             facts = self.program.wires[number].facts
             rows = facts["scopes"]
             for line, scope, level, module, name, _ in facts.get("imports", ()):

@@ -128,7 +128,7 @@ class _Near:
         around = set(self.stored.around(seeds, most=NEIGHBOURS))
         around |= self.python_changed
         files = self._files(lambda path: path in around and language_of(path) == PYTHON)
-        edges = edges_by_file(files, link_python(files), tests=self.tests)
+        edges = edges_by_file(files, link_python(files, of=core), tests=self.tests)
         return {path: edges[path] for path in core}
 
     def _files(self, wanted: Callable[[str], bool]) -> list[ParsedFile]:

@@ -203,3 +203,11 @@ def test_a_file_that_has_nothing_to_do_with_the_others_changes_none_of_their_edg
     alone = parse_python("alone.py", "def f(): ...\nclass C:\n    def m(self): f()\nC().m()")
     without = link_python(files)
     assert [one for one in link_python([*files, alone]) if one.path != "alone.py"] == without
+
+
+@given(programs, others)
+@settings(deadline=None, max_examples=30)
+def test_the_edges_of_some_files_are_those_that_they_have_among_all(program, other):
+    files = [parse_python(path, "".join(pieces).format(other=other)) for path, pieces in program.items()]
+    some = {one.path for one in files[::2]}
+    assert link_python(files, of=some) == [one for one in link_python(files) if one.path in some]

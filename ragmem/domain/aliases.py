@@ -11,12 +11,12 @@ MAX_STATEMENTS = 20
 """Statements of one text; a glossary has its own chunks."""
 
 _WORD = r"[A-Za-z][\w.+#-]{0,30}"
-_NAME = rf"[`*_\"]*({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
+_NAME = rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
 _CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
 _PARENTHESIS = re.compile(rf"{_NAME}[ ]\([`*_\"]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[`*_\"]*\)")
 _SAYING = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
 _KNOWN_AS = re.compile(
-    rf"[`*\"]*{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_SAYING}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
+    rf"{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_SAYING}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
 )
 _SAYS = re.compile(_SAYING)
 _SMALL = frozenset("a an and at by for from in of on or the to with via".split())

@@ -141,8 +141,11 @@ def made_up_merges(seed):
 
 
 def comparable(data):
-    """What a node or edge says without when it was built, and in which order of the edges of one batch."""
-    fields = json.loads(data)
+    """What a node or edge says without when it was built, and in which order of the edges of one batch.
+
+    Nor the type: LightRAG's depends on what came last, ours on what most say.
+    """
+    fields = {key: value for key, value in json.loads(data).items() if key not in {"entity_type", "types"}}
     sources = {name: sorted(fields[name].split("<SEP>")) for name in ("source_id", "file_path")}
     return {**fields, **sources, "created_at": 0}
 

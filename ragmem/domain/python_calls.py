@@ -36,6 +36,7 @@ class Calls(Objects):
     def __init__(self, modules: Modules) -> None:
         super().__init__(modules)
         self.opaque_targets: set[int] = set()
+        self._waiting: set[tuple[int, Callable[[int, Call], None], int]] = set()
 
     def call(self, value: int, call: Call) -> None:
         """Call a value."""
@@ -56,7 +57,15 @@ class Calls(Objects):
         self._call_function(first, replace(call, first=call.first + 1))
 
     def _call_instance(self, value: int, call: Call) -> None:
-        self.watch(self.attribute(value, "__call__"), self.call, call)
+        self._await(self.attribute(value, "__call__"), self.call, call)
+
+    def _await(self, node: int, do: Callable[[int, Call], None], call: Call) -> None:
+        """Do it with each value that reaches a node, once: an object may be its own `__call__`."""
+        # The watcher keeps the call, so that no other one has its identity.
+        key = (node, do, id(call))
+        if key not in self._waiting:
+            self._waiting.add(key)
+            self.watch(node, do, call)
 
     def _call_static(self, value: int, call: Call) -> None:
         self.call(self.parts[value][0], call)
@@ -165,12 +174,15 @@ class Calls(Objects):
             self.called(call.place, value)
         if call.target is not None:
             self.put(call.target, made)
-        constructor = replace(call, target=None, decorates=False)
-        self.watch(self.attribute(made, "__init__"), self._construct, constructor)
+        constructor = call
+        if call.target is not None or call.decorates:
+            constructor = replace(call, target=None, decorates=False)
+        self._await(self.attribute(made, "__init__"), self._construct, constructor)
         order = self.classes[number].order
         inside = [self.classes[one] for one in order if isinstance(one, int)]
         if any("__new__" in one.names for one in inside):
-            self.watch(self.attribute(value, "__new__"), self._construct, replace(constructor, first=1))
+            maker = constructor if constructor.first == 1 else replace(constructor, first=1)
+            self._await(self.attribute(value, "__new__"), self._construct, maker)
         if not any("__init__" in one.names for one in inside):
             self._fill(number, call)
 

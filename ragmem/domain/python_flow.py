@@ -142,11 +142,11 @@ class Flow:
     def run(self) -> None:
         """Hand on values until nothing is new, or too much was handed on."""
         while (self._queue or self._pending or self._tasks) and self._steps < MOST_STEPS:
-            while self._tasks:
+            while self._tasks and self._steps < MOST_STEPS:
                 task, given = self._tasks.popleft()
                 self._steps += 1
                 task(*given)
-            while self._pending:
+            while self._pending and self._steps < MOST_STEPS:
                 handler, about, values = self._pending.popleft()
                 self._steps += len(values)
                 for value in values:

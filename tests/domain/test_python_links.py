@@ -211,3 +211,16 @@ def test_the_edges_of_some_files_are_those_that_they_have_among_all(program, oth
     files = [parse_python(path, "".join(pieces).format(other=other)) for path, pieces in program.items()]
     some = {one.path for one in files[::2]}
     assert link_python(files, of=some) == [one for one in link_python(files) if one.path in some]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class K: ...\nk = K()\nK.__call__ = k\nk()",
+        "class A: ...\nA.__init__ = A\nA()",
+        "class A: ...\nclass B: ...\nA.__init__ = B()\nB.__call__ = A\nA()",
+        "class A:\n    def __new__(cls): ...\nA.__new__ = A\nA()",
+    ],
+)
+def test_what_leads_back_to_itself_when_it_is_called_comes_to_an_end(text):
+    assert {one.source for one in link({"a.py": text})} == {"a"}

@@ -11,6 +11,9 @@ from ragmem.domain.question import Asked
 from ragmem.domain.scoring import Evidence
 from ragmem.ports import ComparesChunks, Store
 
+CHUNKS_FOR_EACH = 2
+"""How many times as many chunks as candidates are asked for: of long memories several are among the best."""
+
 NONE = -2.0
 """Below every cosine."""
 
@@ -51,7 +54,7 @@ class Gathering:
         projects: Sequence[str] | None,
         depth: int,
     ) -> None:
-        """Search by words, `depth` chunks, and by vectors where there is a store; raises BackendError."""
+        """Search by words, and by vectors where there is a store, `depth` memories; raises BackendError."""
         self._catalog = catalog
         self._store = store
         self.asked = asked
@@ -63,11 +66,14 @@ class Gathering:
         self._chunks: dict[str, list[str]] = {}
         self._built: dict[str, Candidate] = {}
         self._changed: set[str] = set()
-        vectors = store.search(asked.text, limit=depth, projects=projects) if store is not None else []
-        self._lexical = self._search([hit.chunk_id for hit in vectors], depth=depth)
+        vectors: Sequence[Hit] = []
+        if store is not None:
+            wide = store.search(asked.text, limit=CHUNKS_FOR_EACH * depth, projects=projects)
+            vectors = _of_so_many(wide, depth)
+        self._lexical = self._search([hit.chunk_id for hit in vectors], depth=CHUNKS_FOR_EACH * depth)
         self._cosines: dict[str, float] = {}
         self._unknown = 0.0
-        self._take("text", self._lexical.hits)
+        self._take("text", _of_so_many(self._lexical.hits, depth))
         self._take("vectors", self._allowed(vectors))
         self._cosines = {hit.chunk_id: hit.score for hit in vectors if hit.chunk_id in self._owners}
         self._compare()
@@ -213,3 +219,13 @@ class Gathering:
             if mine := [listed[key] for key in chunks if key in listed]:
                 found[name] = max(mine)
         return found
+
+
+def _of_so_many(hits: Sequence[Hit], memories: int) -> Sequence[Hit]:
+    """Return the beginning of a list that has so many memories."""
+    seen: set[str] = set()
+    for place, hit in enumerate(hits):
+        seen.add(hit.memory_id)
+        if len(seen) > memories:
+            return hits[:place]
+    return hits

@@ -11,8 +11,8 @@ from ragmem.domain.python_modules import Modules, module_name
 from ragmem.domain.python_order import Base, resolution_orders
 from ragmem.domain.python_program import Program
 
-MOST_HOPS = 20
-"""An import of an import of an import is followed so far."""
+MOST_MODULES = 200
+"""Modules in which the definition of an imported name is looked for."""
 
 
 def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = None) -> list[Edge]:
@@ -161,13 +161,20 @@ class _Links:
             return [(f"{module}.{name}" if name and name != "*" else module, False)]
         targets = [] if found.endswith("/") else [(module_name(found), True)]
         if name and name != "*":
-            defined = self._definition(found, name, MOST_HOPS)
+            defined = self._definition(found, name, set())
             if defined is not None:
                 targets.append(defined)
         return targets
 
-    def _definition(self, path: str, name: str, hops: int) -> tuple[str, bool] | None:
-        """Return what a name of a module stands for, along the imports that hand it on."""
+    def _definition(self, path: str, name: str, seen: set[tuple[str, str]]) -> tuple[str, bool] | None:
+        """Return what a name of a module stands for, along the imports that hand it on.
+
+        `seen` are the names of modules that were looked at: stars may lead round in many ways.
+        """
+        if (path, name) in seen:
+            return None
+        seen.add((path, name))
+        further = len(seen) < MOST_MODULES
         number = self.by_path.get(path)
         if number is not None:
             qualified = f"{self.modules[number]}.{name}"
@@ -176,13 +183,13 @@ class _Links:
             handed = self.bound[number].get(name)
             # `from . import part` in a package binds what lies below the package itself.
             own = handed is not None and handed[4] == name and self._source(path, handed) == path
-            if handed is not None and not own and hops:
-                return self._imported(path, handed[2], handed[3], handed[4], hops - 1)
+            if handed is not None and not own and further:
+                return self._imported(path, handed[2], handed[3], handed[4], seen)
             if not own and name in self.program.wires[number].facts["globals"]:
                 return None
             for row in self.program.wires[number].facts.get("imports", ()):
-                if row[4] == "*" and hops:
-                    found = self._imported(path, row[2], row[3], name, hops - 1)
+                if row[4] == "*" and further:
+                    found = self._imported(path, row[2], row[3], name, seen)
                     if found is not None and found[1]:
                         return found
         below = self.program.modules.below(path, name)
@@ -192,7 +199,7 @@ class _Links:
         return self.program.target_of(path, row[2], row[3])
 
     def _imported(
-        self, path: str, level: int, module: str, name: str | None, hops: int
+        self, path: str, level: int, module: str, name: str | None, seen: set[tuple[str, str]]
     ) -> tuple[str, bool] | None:
         if name == "":
             module = module.partition(".")[0]
@@ -201,4 +208,4 @@ class _Links:
             return None if level else (f"{module}.{name}" if name else module, False)
         if not name:
             return None if found.endswith("/") else (module_name(found), True)
-        return self._definition(found, name, hops)
+        return self._definition(found, name, seen)

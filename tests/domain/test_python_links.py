@@ -224,3 +224,10 @@ def test_the_edges_of_some_files_are_those_that_they_have_among_all(program, oth
 )
 def test_what_leads_back_to_itself_when_it_is_called_comes_to_an_end(text):
     assert {one.source for one in link({"a.py": text})} == {"a"}
+
+
+def test_modules_that_take_everything_of_each_other_come_to_an_end():
+    every = "".join(f"from m{number} import *\n" for number in range(9))
+    files = {f"m{number}.py": every for number in range(9)} | {"m8.py": "def last(): ...\n" + every}
+    files["user.py"] = "from m0 import last, nothing"
+    assert ("user", "m8.last", True) in imports(files)

@@ -101,14 +101,24 @@ class Secret:
     kind: str
 
 
+MOST_PASSES = 6
+"""Each finds all but what is glued to another secret."""
+
+
 def redact(text: str) -> tuple[str, int]:
     """Return the text with each secret replaced by `[redacted: kind]`, and how many were replaced.
 
     The time is linear in the text; the result has nothing more to redact. Values that stand for a secret
     (YOUR_API_KEY, xxxx, ${TOKEN}) and hashes, ids and names that are none stay.
     """
-    secrets = find_secrets(text)
-    return cover(text, secrets), len(secrets)
+    count = 0
+    # What a secret is glued to may be known as one only when that is gone.
+    for _ in range(MOST_PASSES):
+        secrets = find_secrets(text)
+        if not secrets:
+            break
+        text, count = cover(text, secrets), count + len(secrets)
+    return text, count
 
 
 def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:

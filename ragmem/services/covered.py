@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ragmem.domain.model import Chunk, Memory
 from ragmem.domain.redaction import Secret, cover, find_secrets
 
 _BETWEEN = " > "
+
+# A write reads each of its memories for names, for its record, and once more within its transaction.
+_secrets_of = lru_cache(maxsize=64)(find_secrets)
 
 
 def covered(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
@@ -15,7 +19,7 @@ def covered(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
     A heading that stands within one is left out of those above a chunk.
     """
     whole = memory.indexed_text
-    secrets = find_secrets(whole)
+    secrets = _secrets_of(whole)
     return tuple(_covered(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
 
 

@@ -69,7 +69,7 @@ class QuerySettings:
     """[query]: how matches are found and ranked."""
 
     limit: int = key(8, "matches shown unless asked otherwise", low=1, high=10_000)
-    candidates: int = key(60, "hits taken from each list", low=1, high=100_000)
+    candidates: int = key(60, "memories taken from each list", low=1, high=100_000)
     lexical_weight: float = key(0.7, "weight of what the words say", low=0)
     vector_weight: float = key(1.0, "weight of what the vectors say", low=0)
     min_similarity: float = key(0.2, "cosine from which a vector hit is evidence", low=-1, high=1)

@@ -262,6 +262,70 @@ CREATE TABLE IF NOT EXISTS entity_apart (
 );
 """
 
+_LIFECYCLE = """
+CREATE TABLE IF NOT EXISTS lives (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  life TEXT COLLATE "C" NOT NULL DEFAULT '',
+  pinned BIGINT NOT NULL DEFAULT 0,
+  reprieves BIGINT NOT NULL DEFAULT 0,
+  checked_age BIGINT NOT NULL DEFAULT 0,
+  feedback BIGINT NOT NULL DEFAULT 0,
+  reason TEXT COLLATE "C" NOT NULL DEFAULT '',
+  changed_at BIGINT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS recalled_in (
+  id TEXT COLLATE "C" NOT NULL,
+  session TEXT COLLATE "C" NOT NULL,
+  recalled_at BIGINT NOT NULL,
+  PRIMARY KEY (id, session)
+);
+CREATE TABLE IF NOT EXISTS connections (
+  low BIGINT NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  high BIGINT NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  cosine DOUBLE PRECISION NOT NULL,
+  shared DOUBLE PRECISION NOT NULL,
+  strength DOUBLE PRECISION NOT NULL,
+  PRIMARY KEY (low, high)
+);
+CREATE INDEX IF NOT EXISTS connections_by_high ON connections (high);
+CREATE TABLE IF NOT EXISTS compared (
+  memory BIGINT PRIMARY KEY REFERENCES memories (n) ON DELETE CASCADE,
+  content_hash TEXT COLLATE "C" NOT NULL,
+  model TEXT COLLATE "C" NOT NULL
+);
+CREATE TABLE IF NOT EXISTS supersessions (
+  older TEXT COLLATE "C" PRIMARY KEY,
+  newer TEXT COLLATE "C" NOT NULL,
+  older_at BIGINT NOT NULL,
+  newer_at BIGINT NOT NULL,
+  rule TEXT COLLATE "C" NOT NULL,
+  reason TEXT COLLATE "C" NOT NULL,
+  made_at BIGINT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS supersessions_by_newer ON supersessions (newer);
+CREATE TABLE IF NOT EXISTS merged_from (
+  merged TEXT COLLATE "C" NOT NULL,
+  original TEXT COLLATE "C" NOT NULL,
+  run TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (merged, original)
+);
+CREATE INDEX IF NOT EXISTS merged_from_by_original ON merged_from (original);
+CREATE TABLE IF NOT EXISTS gc_runs (
+  run TEXT COLLATE "C" PRIMARY KEY,
+  started_at BIGINT NOT NULL,
+  ended_at BIGINT,
+  undone_at BIGINT,
+  counts TEXT COLLATE "C" NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sessions (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  project TEXT COLLATE "C" NOT NULL,
+  topic TEXT COLLATE "C" NOT NULL,
+  shown TEXT COLLATE "C" NOT NULL,
+  seen_at BIGINT NOT NULL
+);
+"""
+
 CATALOG = Schema(
     "catalog",
     (
@@ -271,6 +335,7 @@ CATALOG = Schema(
         Migration(4, "edits", statements_of(_EDITS), edits.build),
         Migration(5, "code", statements_of(_CODE), reads_without=True),
         Migration(6, "names", statements_of(_NAMES), reads_without=True),
+        Migration(7, "lifecycle", statements_of(_LIFECYCLE), reads_without=True),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

@@ -284,6 +284,86 @@ CREATE TABLE IF NOT EXISTS entity_apart (
 ) WITHOUT ROWID;
 """
 
+# What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
+# made again.
+_LIFECYCLE = """
+CREATE TABLE IF NOT EXISTS lives (
+  id TEXT PRIMARY KEY,         -- of a memory
+  life TEXT NOT NULL DEFAULT '',
+  pinned INTEGER NOT NULL DEFAULT 0,
+  reprieves INTEGER NOT NULL DEFAULT 0,
+  checked_age INTEGER NOT NULL DEFAULT 0,  -- newer memories there were at the last reprieve
+  feedback INTEGER NOT NULL DEFAULT 0,     -- good less bad
+  reason TEXT NOT NULL DEFAULT '',
+  changed_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- In which sessions a memory was recalled above the floor.
+CREATE TABLE IF NOT EXISTS recalled_in (
+  id TEXT NOT NULL,            -- of a memory
+  session TEXT NOT NULL,
+  recalled_at INTEGER NOT NULL,
+  PRIMARY KEY (id, session)
+) WITHOUT ROWID;
+
+-- Links between memories of one project; low < high.
+CREATE TABLE IF NOT EXISTS connections (
+  low INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  high INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  cosine FLOAT NOT NULL,
+  shared FLOAT NOT NULL,       -- 0 to 1: names and rare words that both have
+  strength FLOAT NOT NULL,
+  PRIMARY KEY (low, high)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS connections_by_high ON connections (high);
+
+-- Which memories were compared with all others of their project, and by which model's vectors.
+CREATE TABLE IF NOT EXISTS compared (
+  memory INTEGER PRIMARY KEY REFERENCES memories (n) ON DELETE CASCADE,
+  content_hash TEXT NOT NULL,
+  model TEXT NOT NULL
+);
+
+-- What a newer memory has made untrue.
+CREATE TABLE IF NOT EXISTS supersessions (
+  older TEXT PRIMARY KEY,      -- ids of memories
+  newer TEXT NOT NULL,
+  older_at INTEGER NOT NULL,
+  newer_at INTEGER NOT NULL,
+  rule TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  made_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS supersessions_by_newer ON supersessions (newer);
+
+-- From which memories a merged one was made.
+CREATE TABLE IF NOT EXISTS merged_from (
+  merged TEXT NOT NULL,        -- ids of memories
+  original TEXT NOT NULL,
+  run TEXT NOT NULL,
+  PRIMARY KEY (merged, original)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS merged_from_by_original ON merged_from (original);
+
+-- What each run of gc did.
+CREATE TABLE IF NOT EXISTS gc_runs (
+  run TEXT PRIMARY KEY,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,            -- empty while it runs, and after a kill
+  undone_at INTEGER,
+  counts TEXT NOT NULL         -- JSON: action and rule -> memories
+) WITHOUT ROWID;
+
+-- What is known of a running session of an assistant.
+CREATE TABLE IF NOT EXISTS sessions (
+  id TEXT PRIMARY KEY,
+  project TEXT NOT NULL,
+  topic TEXT NOT NULL,         -- JSON
+  shown TEXT NOT NULL,         -- JSON: ids of the memories that it was given
+  seen_at INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
 """Tables that a home without an application id must have to be known as one."""
 
@@ -324,6 +404,7 @@ CATALOG = Schema(
         Migration(5, "edits", statements_of(_EDITS), edits.build),
         Migration(6, "code", statements_of(_CODE), reads_without=True),
         Migration(7, "names", statements_of(_NAMES), reads_without=True),
+        Migration(8, "lifecycle", statements_of(_LIFECYCLE), reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

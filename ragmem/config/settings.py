@@ -91,6 +91,20 @@ class TrashSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LifecycleSettings:
+    """[lifecycle]: how memories are connected, merged and archived; see docs/lifecycle.md."""
+
+    age_after: int = key(20, "newer memories of its project after which one is checked for isolation", low=1)
+    reprieves: int = key(3, "times that an isolated memory of substance stays in the buffer", low=0)
+    promote_sessions: int = key(3, "sessions that recall a memory until it is proven", low=1)
+    min_cluster: int = key(3, "connected memories that are merged into one", low=2)
+    curated: tuple[str, ...] = key(
+        ("memory", "prds", "paidocs", "skills", "commands", "claudemds"),
+        "sources whose files people keep: never merged or archived by themselves",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSettings:
     """[write]: how writers share the database."""
 
@@ -158,6 +172,7 @@ class Settings:
     chunking: ChunkingSettings = ChunkingSettings()
     query: QuerySettings = QuerySettings()
     trash: TrashSettings = TrashSettings()
+    lifecycle: LifecycleSettings = LifecycleSettings()
     write: WriteSettings = WriteSettings()
     serve: ServeSettings = ServeSettings()
     sources: Mapping[str, SourceSpec] = field(default_factory=dict)
@@ -190,6 +205,7 @@ SECTIONS: Mapping[str, Any] = {
     "chunking": ChunkingSettings,
     "query": QuerySettings,
     "trash": TrashSettings,
+    "lifecycle": LifecycleSettings,
     "write": WriteSettings,
     "serve": ServeSettings,
 }

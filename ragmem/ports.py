@@ -274,6 +274,41 @@ class ComparesChunks(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class VectorBlock:
+    """Vectors of some chunks: row n of `vectors` (n, dimensions), of unit length, is of `chunk_ids[n]`.
+
+    `memory_ids[n]` is the memory of that chunk.
+    """
+
+    chunk_ids: Sequence[str]
+    memory_ids: Sequence[str]
+    vectors: "NDArray[np.float32]"
+
+
+@runtime_checkable
+class ShowsVectors(Protocol):
+    """What a store may offer beside `Store`: the vectors themselves, of the model that answers questions."""
+
+    def answering_model(self) -> str:
+        """Return the id of the model whose vectors are shown; raises BackendError where it cannot be had."""
+        ...
+
+    def vector_blocks(
+        self, project: str, *, memory_ids: Sequence[str] | None = None
+    ) -> Iterator[VectorBlock]:
+        """Yield the vectors of a project's chunks, or of those of some memories, each once, some at a time.
+
+        Chunks without a vector of the model that answers are absent. Others may write meanwhile: what they
+        put or delete is there or not. Raises BackendError where the model cannot be had.
+        """
+        ...
+
+    def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
+        """Return for each vector of unit length the nearest chunks of a project, as `search` would."""
+        ...
+
+
 @runtime_checkable
 class TellsMentions(Protocol):
     """What a store may offer beside `Store`: which entities a chunk names, and where else they are named."""

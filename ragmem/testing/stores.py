@@ -24,7 +24,7 @@ from ragmem.domain.model import (
     digest,
 )
 from ragmem.errors import UsageError
-from ragmem.ports import ComparesChunks, ShowsGraph, Store, TellsMentions
+from ragmem.ports import ComparesChunks, ShowsGraph, ShowsVectors, Store, TellsMentions
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """When the first of the made-up memories happened."""
@@ -192,6 +192,49 @@ class StoreContract:
             assert store.similarities(question, []) == {}
             store.delete([self.REDIS.memory.id])
             assert set(store.similarities(question, chunks)) == set(chunks[1:])
+
+    def test_the_vectors_of_a_project_can_be_read_in_bulk(self, tmp_path: Path) -> None:
+        """Each chunk once with its memory, of unit length, and none of another project."""
+        with self._opened(tmp_path) as (store, _):
+            if not isinstance(store, ShowsVectors):
+                raise SkipTest("this store does not show its vectors")
+
+            def shown(project: str, memory_ids: Sequence[str] | None = None) -> dict[str, str]:
+                assert isinstance(store, ShowsVectors)
+                owners: dict[str, str] = {}
+                for block in store.vector_blocks(project, memory_ids=memory_ids):
+                    assert len(block.chunk_ids) == len(block.memory_ids) == len(block.vectors)
+                    assert not owners.keys() & set(block.chunk_ids)
+                    assert all(abs(float(row @ row) - 1) < EQUAL for row in block.vectors)
+                    owners |= zip(block.chunk_ids, block.memory_ids, strict=True)
+                return owners
+
+            assert shown(USER) == {}
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            redis, kafka = (
+                {chunk.id: one.memory.id for chunk in one.chunks} for one in (self.REDIS, self.KAFKA)
+            )
+            assert shown(USER) == redis | kafka
+            assert shown(USER, [self.KAFKA.memory.id, "unknown"]) == kafka
+            assert shown("other", [self.KAFKA.memory.id]) == {}
+            assert shown(USER, []) == shown("unknown") == {}
+            store.delete([self.REDIS.memory.id])
+            assert shown(USER) == kafka
+            assert {store.answering_model()} == {model for model, _ in store.vector_models()}
+
+    def test_the_nearest_of_a_vector_are_those_of_its_text(self, tmp_path: Path) -> None:
+        """A chunk's own vector finds that chunk first, as its text would."""
+        with self._opened(tmp_path) as (store, _):
+            if not isinstance(store, ShowsVectors):
+                raise SkipTest("this store does not show its vectors")
+            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+            for block in store.vector_blocks(USER):
+                found = store.nearest_to(block.vectors, limit=2, project=USER)
+                assert [[hit.rank for hit in hits] for hits in found] == [[1, 2]] * len(block.vectors)
+                assert [hits[0].chunk_id for hits in found] == list(block.chunk_ids)
+                assert all(abs(hits[0].score - 1) < ROUNDING for hits in found)
+                assert store.nearest_to(block.vectors, limit=2, project="unknown") == [[]] * len(found)
+                assert store.nearest_to(block.vectors[:0], limit=2, project=USER) == []
 
     def test_a_chunk_tells_its_entities_and_who_else_names_them(self, tmp_path: Path) -> None:
         """Within its project; what too many name is left out, and so is what was deleted."""

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from ragmem.catalog.database import Database
 from ragmem.catalog.migrations import table_exists
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError, UsageError
-from ragmem.ports import Mode, Models
+from ragmem.ports import Mode, Models, VectorBlock
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # {order} and {bytes} are what differs between SQLite, whose tables have a rowid anyway, and PostgreSQL.
 _SCHEMA = """
@@ -203,6 +206,37 @@ class FakeStore:
             return {}
         question = embedder.embed([query], role="query")[0]
         return {key: float(np.frombuffer(vector, np.float32) @ question) for key, vector in rows}
+
+    def answering_model(self) -> str:
+        """Return the id of the embedder's model."""
+        return self._models.embedder.model_id
+
+    def vector_blocks(
+        self, project: str, *, memory_ids: Sequence[str] | None = None
+    ) -> Iterator[VectorBlock]:
+        """Yield the vectors of a project's chunks, or of those of some memories, all at once."""
+        rows = [
+            row
+            for row in self._rows(
+                "SELECT id, memory_id, vector FROM fake_chunks WHERE project = ? AND model = ? ORDER BY id",
+                [project, self.answering_model()],
+            )
+            if memory_ids is None or row[1] in memory_ids
+        ]
+        if rows:
+            matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
+            yield VectorBlock([row[0] for row in rows], [row[1] for row in rows], matrix)
+
+    def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
+        """Return the nearest chunks of a project for each vector, best first."""
+        found: list[list[Hit]] = [[] for _ in vectors]
+        for block in self.vector_blocks(project):
+            for hits, cosines in zip(found, vectors @ block.vectors.T, strict=True):
+                hits += [
+                    Hit(block.chunk_ids[n], block.memory_ids[n], rank, float(cosines[n]))
+                    for rank, n in enumerate(np.argsort(-cosines, kind="stable")[:limit].tolist(), start=1)
+                ]
+        return found
 
     def mentions(
         self, chunk_ids: Sequence[str], *, project: str, most: int

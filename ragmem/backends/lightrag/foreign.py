@@ -1,20 +1,28 @@
 """The store on any of LightRAG's own storages: its JSON files, PostgreSQL, or what a configuration names."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragmem.backends.lightrag import bulk
 from ragmem.backends.lightrag.asking import askable
 from ragmem.backends.lightrag.documents import PROCESSED
 from ragmem.backends.lightrag.foreign_profile import Profile
 from ragmem.backends.lightrag.foreign_records import placed, storable, wanted_texts
 from ragmem.backends.lightrag.foreign_workspaces import Workspaces
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
+from ragmem.catalog.batches import batches
 from ragmem.catalog.database import Database
 from ragmem.catalog.invariants import sentence
 from ragmem.domain.model import Entity, Hit, Record, Relation
-from ragmem.ports import Mode, Models
+from ragmem.ports import Mode, Models, VectorBlock
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ragmem.backends.lightrag.engine import Instance
+    from ragmem.backends.lightrag.foreign_reads import Near
 
 
 class ForeignStore:
@@ -164,26 +172,61 @@ class ForeignStore:
         if not query.strip() or limit < 1 or not self._registry.workspaces():
             return []
         self._spaces.refuse_other_model()
+        vector = np.asarray(self._models.embedder.embed([query], role="query")[0], np.float32)
+        found: list[Near] = []
+        for project, instance in self._spaces.opened(projects).items():
+            found += self._near(project, instance, vector, limit)
+        found.sort(key=lambda one: (-one.score, one.chunk_id))
+        return _hits(found[:limit])
+
+    def _near(
+        self, project: str, instance: "Instance", vector: "NDArray[np.float32]", limit: int
+    ) -> "list[Near]":
         from ragmem.backends.lightrag import foreign_reads
 
-        vector = np.asarray(self._models.embedder.embed([query], role="query")[0], np.float32)
-        found: list[foreign_reads.Near] = []
-        for project, instance in self._spaces.opened(projects).items():
-            asked = limit
-            while True:
-                near = self._spaces.run(foreign_reads.nearest, instance, vector, asked)
-                places = self._registry.places({one.memory_id for one in near})
-                # What another process is just writing, or left unfinished, is not there yet.
-                known = [one for one in near if places.get(one.memory_id) == project]
-                if len(known) >= limit or len(near) < asked:
-                    break
-                asked += limit + asked - len(known)
-            found += known
-        found.sort(key=lambda one: (-one.score, one.chunk_id))
-        return [
-            Hit(chunk_id=one.chunk_id, memory_id=one.memory_id, rank=rank, score=one.score)
-            for rank, one in enumerate(found[:limit], start=1)
-        ]
+        asked = limit
+        while True:
+            near = self._spaces.run(foreign_reads.nearest, instance, vector, asked)
+            places = self._registry.places({one.memory_id for one in near})
+            # What another process is just writing, or left unfinished, is not there yet.
+            known = [one for one in near if places.get(one.memory_id) == project]
+            if len(known) >= limit or len(near) < asked:
+                return known
+            asked += limit + asked - len(known)
+
+    def answering_model(self) -> str:
+        """Return the id of the one model that a store may have."""
+        return self._models.embedder.model_id
+
+    def vector_blocks(
+        self, project: str, *, memory_ids: Sequence[str] | None = None
+    ) -> Iterator[VectorBlock]:
+        """Yield the vectors of the chunks of complete documents of a project."""
+        if not self._registry.workspaces():
+            return
+        self._spaces.refuse_other_model()
+        from ragmem.backends.lightrag import foreign_reads
+
+        for instance in self._spaces.opened([project]).values():
+            owners = self._spaces.run(foreign_reads.chunk_owners, instance, memory_ids)
+            places = self._registry.places(set(owners.values()))
+            known = [chunk for chunk, memory in owners.items() if places.get(memory) == project]
+            for part in batches(known, foreign_reads.VECTORS):
+                vectors = self._spaces.run(foreign_reads.vectors, instance, part)
+                if vectors:
+                    yield VectorBlock(
+                        list(vectors),
+                        [owners[chunk] for chunk in vectors],
+                        bulk.unit(np.asarray(list(vectors.values()), np.float32)),
+                    )
+
+    def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
+        """Return the nearest chunks of a project for each vector, best first."""
+        if self._registry.workspaces() and limit > 0:
+            self._spaces.refuse_other_model()
+            for instance in self._spaces.opened([project]).values():
+                return [_hits(self._near(project, instance, vector, limit)[:limit]) for vector in vectors]
+        return [[] for _ in vectors]
 
     def entities(
         self, prefix: str = "", *, limit: int = 50, project: str | None = None
@@ -346,3 +389,10 @@ class ForeignStore:
     def close(self) -> None:
         """Close LightRAG; the database belongs to the caller. Closing twice is fine."""
         self._spaces.close()
+
+
+def _hits(found: "Sequence[Near]") -> list[Hit]:
+    return [
+        Hit(chunk_id=one.chunk_id, memory_id=one.memory_id, rank=rank, score=one.score)
+        for rank, one in enumerate(found, start=1)
+    ]

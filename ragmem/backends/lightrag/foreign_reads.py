@@ -20,6 +20,9 @@ _Key = TypeVar("_Key", str, tuple[str, str])
 EVERYTHING = -2.0
 """A threshold below every cosine; LightRAG's own would leave hits out without a word."""
 
+VECTORS = 500
+"""Vectors that a storage is asked for at a time: they come as lists of numbers."""
+
 CANDIDATES = 1000
 """Labels that a storage is asked for when some begin with a prefix; it ranks those first."""
 
@@ -122,6 +125,23 @@ async def documents(instance: Instance, *, complete: bool) -> dict[str, Any]:
     wanted = [status for status in DocStatus if (status.value == PROCESSED) is complete]
     found: dict[str, Any] = await instance.rag.doc_status.get_docs_by_statuses(wanted)
     return found
+
+
+async def chunk_owners(instance: Instance, memory_ids: Sequence[str] | None) -> dict[str, str]:
+    """Return chunk -> document of the complete documents, or of those of them that are wanted."""
+    wanted = None if memory_ids is None else set(memory_ids)
+    return {
+        chunk: key
+        for key, row in (await documents(instance, complete=True)).items()
+        if wanted is None or key in wanted
+        for chunk in row.chunks_list or ()
+    }
+
+
+async def vectors(instance: Instance, chunk_ids: Sequence[str]) -> dict[str, list[float]]:
+    """Return chunk -> vector of those that have one."""
+    found: dict[str, list[float]] = await instance.rag.chunks_vdb.get_vectors_by_ids(list(chunk_ids))
+    return {key: found[key] for key in chunk_ids if key in found}
 
 
 async def counts(instance: Instance) -> dict[str, int]:

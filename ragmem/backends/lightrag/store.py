@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragmem.backends.lightrag import (
+    bulk,
     deletion,
     home,
     invariants,
@@ -22,12 +23,12 @@ from ragmem.backends.lightrag import (
 from ragmem.backends.lightrag.asking import Questions, askable
 from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.records import vector_texts
-from ragmem.backends.lightrag.vector_index import VectorIndex
+from ragmem.backends.lightrag.vector_index import VectorHit, VectorIndex
 from ragmem.catalog import structure
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError
-from ragmem.ports import Embedder, Mode, Models, TextsOf
+from ragmem.ports import Embedder, Mode, Models, TextsOf, VectorBlock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,10 +197,7 @@ class LightRAGStore:
             if answering.model_id == embedder.model_id:
                 break
             embedder = answering  # another model took over meanwhile, and the former's vectors go
-        return [
-            Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
-            for rank, hit in enumerate(hits, start=1)
-        ]
+        return _hits(hits)
 
     def similarities(
         self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
@@ -210,6 +208,31 @@ class LightRAGStore:
         embedder = self._models.embedder
         vector = self._questions.vector(embedder, query)
         return self._index.similarities(embedder.model_id, vector, chunk_ids, workspaces=projects)
+
+    def answering_model(self) -> str:
+        """Return the id of the model that answers questions."""
+        return self._models.embedder.model_id
+
+    def vector_blocks(
+        self, project: str, *, memory_ids: Sequence[str] | None = None
+    ) -> Iterator[VectorBlock]:
+        """Yield the vectors of a project's chunks, or of those of some memories."""
+        if self._readable():
+            model = self.answering_model()
+            if memory_ids is None:
+                yield from bulk.blocks(self._database, project, model)
+            else:
+                yield from bulk.blocks_of(self._database, project, model, memory_ids)
+
+    def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
+        """Return the nearest chunks of a project for each vector, best first."""
+        if not self._readable():
+            return [[] for _ in vectors]
+        model = self.answering_model()
+        return [
+            _hits(self._index.search(names.CHUNKS, model, vector, limit=limit, workspaces=[project]))
+            for vector in vectors
+        ]
 
     def mentions(
         self, chunk_ids: Sequence[str], *, project: str, most: int
@@ -383,3 +406,10 @@ class LightRAGStore:
         if self._opened_engine is not None:
             self._opened_engine.close()
         home.forget(self._home)
+
+
+def _hits(found: Sequence[VectorHit]) -> list[Hit]:
+    return [
+        Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
+        for rank, hit in enumerate(found, start=1)
+    ]

@@ -17,6 +17,7 @@ from ragmem.catalog.trash import TrashRun
 from ragmem.config import Settings
 from ragmem.domain.model import USER, Draft, Memory
 from ragmem.errors import BackendError
+from ragmem.living import Living
 from ragmem.opening import Opened, now
 from ragmem.ports import Models
 from ragmem.recording import Recording
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
 
-class Ragmem(Recording, Opened):
+class Ragmem(Living, Recording, Opened):
     """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`.
 
     May be used from several threads; each opens a connection of its own, which lives until `close`.

@@ -9,6 +9,7 @@ from ragmem.catalog.entity_names import EntityNames
 from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
 from ragmem.catalog.log import Log
+from ragmem.catalog.lives import Lives
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.migrations import Announce, silent
 from ragmem.catalog.model_record import ModelRecords
@@ -40,6 +41,7 @@ class Catalog:
         self.usage = Usage(self.database)
         self.models = ModelRecords(self.database)
         self.code = Code(self.database)
+        self.lives = Lives(self.database)
 
     @classmethod
     def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

@@ -15,6 +15,7 @@ from ragmem.config.models import (
 from ragmem.config.places import Places
 from ragmem.config.values import key
 from ragmem.domain.decay import DecayPolicy
+from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Kind
 
 ReaderName = Literal["markdown", "reflections"]
@@ -105,6 +106,17 @@ class LifecycleSettings:
 
 
 @dataclass(frozen=True, slots=True)
+    @property
+    def policy(self) -> LifecyclePolicy:
+        """What the rules of the lifecycle are given of this."""
+        return LifecyclePolicy(
+            age_after=self.age_after,
+            reprieves=self.reprieves,
+            promote_sessions=self.promote_sessions,
+            min_cluster=self.min_cluster,
+            curated=frozenset(self.curated),
+        )
+
 class WriteSettings:
     """[write]: how writers share the database."""
 

@@ -161,6 +161,8 @@ class Decision:
     others: tuple[str, ...] = ()
     life: Life | None = None
     """What its life becomes, where that changes."""
+    age: int = 0
+    """Newer memories of its project there were, where the rule counted them."""
 
 
 @dataclass(frozen=True, slots=True)

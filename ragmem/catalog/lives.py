@@ -1,0 +1,173 @@
+"""The lives of memories: what the lifecycle's rules see of each, and what they and people made of it.
+
+A memory without a row is as it came in. Rows are by id, because they outlast a memory's time in the archive.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ragmem.catalog.batches import batches, marks
+from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.rows import SELECT_MEMORY, memory_from, to_stamp
+from ragmem.domain.lifecycle import Decision, Entry, Life, LifecyclePolicy
+
+_COLUMNS = ("id", "life", "pinned", "reprieves", "checked_age", "feedback", "reason", "changed_at")
+_INSERT = (
+    f"INSERT INTO lives ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+    " ON CONFLICT (id) DO UPDATE SET"
+)
+_REPLACE = f"{_INSERT} {', '.join(f'{column} = excluded.{column}' for column in _COLUMNS[1:])}"
+_ENTRY = (
+    f"SELECT m.n, l.life, l.pinned, l.reprieves, l.checked_age, l.feedback, r.sessions, s.newer,"
+    f" {SELECT_MEMORY} FROM memories m LEFT JOIN lives l ON l.id = m.id"
+    " LEFT JOIN (SELECT id, count(*) AS sessions FROM recalled_in{recalled} GROUP BY id) r ON r.id = m.id"
+    " LEFT JOIN supersessions s ON s.older = m.id"
+)
+
+_LIVES = {life.value: life for life in Life}
+"""What stands in the column; nothing and what a newer ragmem may have written are none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifeRow:
+    """What is kept of one memory's life. `life` None: as its source has it."""
+
+    id: str
+    life: Life | None = None
+    pinned: bool = False
+    reprieves: int = 0
+    checked_age: int = 0
+    feedback: int = 0
+    reason: str = ""
+
+
+class Lives:
+    """What is known of the lives of memories, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def entries(self, projects: Sequence[str] | None = None, *, policy: LifecyclePolicy) -> list[Entry]:
+        """Return all memories of these projects (None: of all) as the rules see them, as they came in."""
+        statement = _ENTRY.format(recalled="")
+        where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
+        with self._database.read() as connection:
+            rows = connection.execute(f"{statement}{where} ORDER BY m.n", list(projects or ()))
+            return [_entry(row, policy) for row in rows]
+
+    def entry(self, identifier: str, *, policy: LifecyclePolicy) -> Entry | None:
+        """Return one memory as the rules see it; None where there is no memory with this full id."""
+        statement = _ENTRY.format(recalled=" WHERE id = ?1")
+        with self._database.read() as connection:
+            row = connection.execute(f"{statement} WHERE m.id = ?1", (identifier,)).fetchone()
+        return None if row is None else _entry(row, policy)
+
+    def of(self, ids: Iterable[str]) -> dict[str, LifeRow]:
+        """Return what is kept of those ids of which something is, archived memories included."""
+        found: dict[str, LifeRow] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found |= {row.id: row for row in _rows(connection, f"WHERE id IN ({marks(batch)})", batch)}
+        return found
+
+    def all(self) -> list[LifeRow]:
+        """Return all that is kept, by id."""
+        with self._database.read() as connection:
+            return _rows(connection, "ORDER BY id")
+
+    def put(self, rows: Iterable[LifeRow], *, now: datetime) -> None:
+        """Keep rows in place of what was kept of their ids; the memories need not be there."""
+        stamp = to_stamp(now)
+        with self._database.write() as connection:
+            connection.executemany(_REPLACE, [_values(row, stamp) for row in rows])
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Forget the lives of memories that are gone for good, and in which sessions they were recalled."""
+        with self._database.write() as connection:
+            for batch in batches(ids):
+                for table in ("lives", "recalled_in"):
+                    connection.execute(f"DELETE FROM {table} WHERE id IN ({marks(batch)})", batch)
+
+    def change(self, decisions: Iterable[Decision], *, now: datetime) -> None:
+        """Keep what was decided of lives: a reprieve is counted with its age, a new life takes its place.
+
+        What else a decision says (that a memory is merged or archived) is not done here.
+        """
+        stamp = to_stamp(now)
+        with self._database.write() as connection:
+            for decision in decisions:
+                if decision.action == "reprieve":
+                    _change(
+                        connection,
+                        "reprieves = lives.reprieves + 1, checked_age = excluded.checked_age",
+                        LifeRow(decision.id, reprieves=1, checked_age=decision.age, reason=decision.reason),
+                        stamp,
+                    )
+                if decision.life is not None:
+                    _change(
+                        connection,
+                        "life = excluded.life",
+                        LifeRow(decision.id, life=decision.life, reason=decision.reason),
+                        stamp,
+                    )
+
+    def pin(self, identifier: str, *, pinned: bool, now: datetime) -> None:
+        """Let a memory never expire, or no longer so; its life of before comes back with the latter."""
+        reason = "pinned" if pinned else "no longer pinned"
+        row = LifeRow(identifier, pinned=pinned, reason=reason)
+        with self._database.write() as connection:
+            _change(connection, "pinned = excluded.pinned", row, to_stamp(now))
+
+    def rate(self, identifier: str, value: int, *, now: datetime) -> None:
+        """Add to the feedback on a memory: 1 for good, -1 for bad."""
+        row = LifeRow(identifier, feedback=value, reason="good" if value > 0 else "bad")
+        with self._database.write() as connection:
+            _change(connection, "feedback = lives.feedback + excluded.feedback", row, to_stamp(now))
+
+
+def _change(connection: Connection, update: str, row: LifeRow, stamp: int) -> None:
+    """Write a row, or change only what `update` says of the one that is there, its reason and its date."""
+    changed = f"{update}, reason = excluded.reason, changed_at = excluded.changed_at"
+    connection.execute(f"{_INSERT} {changed}", _values(row, stamp))
+
+
+def _values(row: LifeRow, stamp: int) -> tuple[Any, ...]:
+    return (
+        row.id,
+        row.life.value if row.life else "",
+        int(row.pinned),
+        row.reprieves,
+        row.checked_age,
+        row.feedback,
+        row.reason,
+        stamp,
+    )
+
+
+def _rows(connection: Connection, where: str, parameters: Sequence[Any] = ()) -> list[LifeRow]:
+    rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM lives {where}", parameters)
+    return [
+        LifeRow(identifier, _LIVES.get(life), bool(pinned), reprieves, checked_age, feedback, reason)
+        for identifier, life, pinned, reprieves, checked_age, feedback, reason, _ in rows
+    ]
+
+
+def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
+    number, life, pinned, reprieves, checked_age, feedback, sessions, newer = row[:8]
+    memory = memory_from(row[8:])
+    curated = memory.source in policy.curated
+    lived = Life.PERMANENT if pinned else _LIVES.get(life) or (Life.PROVEN if curated else Life.BUFFER)
+    return Entry(
+        memory=memory,
+        number=number,
+        life=lived,
+        pinned=bool(pinned),
+        curated=curated,
+        reprieves=reprieves or 0,
+        checked_age=checked_age or 0,
+        sessions=sessions or 0,
+        feedback=feedback or 0,
+        superseded_by=newer or "",
+    )

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
 from itertools import accumulate
-from unicodedata import east_asian_width
+
+from ragmem.domain.svg_text import lawful, xml
+from ragmem.domain.widths import letters
 
 LETTER, SMALL_LETTER = 7.4, 6.3
 """Pixels of a monospaced letter at 12 and at 10 pixels: the widest of the usual fonts, so nothing is cut."""
@@ -31,9 +32,6 @@ _POINT = (
     '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"'
     ' orient="auto"><path d="M0 0 8 4 0 8z" fill="#8c959f"/></marker></defs>'
 )
-
-# Not allowed in XML 1.0 at all, not even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Tint(StrEnum):
@@ -93,7 +91,7 @@ def svg(picture: Layers) -> str:
     lefts = [EDGE, *(EDGE + far for far in accumulate(width + GAP for width in widths))]
     tallest = max((len(layer) for layer in layers), default=0)
     height = HEAD + tallest * ROW + EDGE
-    title_width = int(_letters(picture.title) * LETTER * 1.3) + 2 * EDGE
+    title_width = int(letters(picture.title) * LETTER * 1.3) + 2 * EDGE
     width = max((lefts[-1] - GAP if layers else 0) + EDGE, title_width)
     corners = {
         box.key: (lefts[place], HEAD + row * ROW + (tallest - len(layer)) * ROW // 2, widths[place])
@@ -103,14 +101,14 @@ def svg(picture: Layers) -> str:
     extent = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {extent} role="img">',
-        f"<title>{_xml(picture.title)}</title>",
+        f"<title>{xml(picture.title)}</title>",
         f"<style>\n{_STYLE}</style>",
         _POINT,
         '<rect width="100%" height="100%" fill="#ffffff"/>',
-        f'<text class="title" x="{EDGE}" y="30">{_xml(picture.title)}</text>',
+        f'<text class="title" x="{EDGE}" y="30">{xml(picture.title)}</text>',
     ]
     lines += [
-        f'<text class="layer" x="{left}" y="52">{_xml(name)}</text>'
+        f'<text class="layer" x="{left}" y="52">{xml(name)}</text>'
         for left, name in zip(lefts, picture.names, strict=False)
     ]
     lines += [_drawn_arrow(arrow, corners) for arrow in picture.arrows]
@@ -148,41 +146,30 @@ def _drawn_arrow(arrow: Arrow, corners: Mapping[str, tuple[int, int, int]]) -> s
     end, end_top, width = corners[arrow.target]
     y, end_y, middle = top + BOX // 2, end_top + BOX // 2, (left + end + width) // 2
     curve = f"M{left} {y}C{middle} {y} {middle} {end_y} {end + width + 2} {end_y}"
-    return (
-        f'<path class="arrow" marker-end="url(#head)" d="{curve}"><title>{_xml(arrow.label)}</title></path>'
-    )
+    return f'<path class="arrow" marker-end="url(#head)" d="{curve}"><title>{xml(arrow.label)}</title></path>'
 
 
 def _drawn_box(box: Box, left: int, top: int, width: int) -> str:
-    detail = f'<text class="detail" x="{left + 9}" y="{top + 28}">{_xml(_shortened(box.detail))}</text>'
+    detail = f'<text class="detail" x="{left + 9}" y="{top + 28}">{xml(_shortened(box.detail))}</text>'
     tint = "" if box.tint is Tint.PLAIN else f" {box.tint}"
     return (
-        f"<g><title>{_xml(box.tooltip or box.name)}</title>"
+        f"<g><title>{xml(box.tooltip or box.name)}</title>"
         f'<rect class="box{tint}" x="{left}" y="{top}" width="{width}" height="{BOX}" rx="5"/>'
-        f'<text x="{left + 9}" y="{top + (15 if box.detail else 21)}">{_xml(_shortened(box.name))}</text>'
+        f'<text x="{left + 9}" y="{top + (15 if box.detail else 21)}">{xml(_shortened(box.name))}</text>'
         f"{detail if box.detail else ''}</g>"
     )
 
 
 def _width(box: Box) -> int:
-    name = _letters(_shortened(box.name)) * LETTER
-    return 18 + int(max(name, _letters(_shortened(box.detail)) * SMALL_LETTER))
-
-
-def _letters(text: str) -> int:
-    """Return how many narrow letters are as wide as the text."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    name = letters(_shortened(box.name)) * LETTER
+    return 18 + int(max(name, letters(_shortened(box.detail)) * SMALL_LETTER))
 
 
 def _shortened(text: str) -> str:
     """Return the end of a long text: names and paths differ there."""
-    while _letters(text) > MAX_LETTERS:
+    while letters(text) > MAX_LETTERS:
         text = "…" + text.removeprefix("…")[1:]
     return text
-
-
-def _xml(text: str) -> str:
-    return escape(_FORBIDDEN.sub("\ufffd", text))
 
 
 def mermaid(picture: Layers) -> str:
@@ -211,5 +198,5 @@ def mermaid(picture: Layers) -> str:
 
 def _plain(text: str) -> str:
     """Return a text in which nothing is syntax: Mermaid reads `#code;` as the character."""
-    line = " ".join(_FORBIDDEN.sub("\ufffd", text).split())
+    line = " ".join(lawful(text).split())
     return re.sub(r"[^\w ./:(),\-…]", lambda found: f"#{ord(found[0])};", line)

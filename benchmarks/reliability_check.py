@@ -17,8 +17,8 @@ from ragmem.config.places import Places
 from ragmem.domain.model import State
 from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
-from ragmem.services.archive import read_archive
 from ragmem.services.backup import SUFFIX, backups
+from ragmem.services.backup_file import read_archive
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.invariants import violations
 
@@ -79,7 +79,7 @@ def _check(
             wrong.append(f"after healing: {len(left)} memories are still pending")
         wrong += [f"after healing: {line}" for line in _unsound(memory, whole=whole)]
         if _dump(memory) != found:
-            wrong.append("after healing: memories or trash are not what they were")
+            wrong.append("after healing: memories or archive are not what they were")
         wrong += _copies(place, memory.settings.places)
         wrong += _unanswered(
             memory, chance, {key: asked[text] for key, text in found[0].items() if text in asked}
@@ -87,7 +87,7 @@ def _check(
     return {
         "models": models,
         "memories": found[0],
-        "trash": found[1],
+        "archive": found[1],
         "pending": pending,
         "violations": wrong,
     }
@@ -105,11 +105,11 @@ def _model_in_use(place: Place, latest: str, former: str) -> str:
 def _dump(memory: Ragmem) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     catalog = memory.catalog
     held = {item.id: sha(item.text) for item in catalog.memories.each()}
-    trash = {
-        run.run: {item.id: sha(item.text) for item in catalog.trash.memories(run.run)}
-        for run in reversed(catalog.trash.runs())
+    archive = {
+        run.run: {item.id: sha(item.text) for item in catalog.archive.memories(run.run)}
+        for run in reversed(catalog.archive.runs())
     }
-    return held, trash
+    return held, archive
 
 
 def _unsound(memory: Ragmem, *, whole: bool) -> list[str]:

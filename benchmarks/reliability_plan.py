@@ -300,7 +300,7 @@ def _undo(world: World, chance: random.Random) -> tuple[list[Step], int]:
 
 
 def _gc(world: World, chance: random.Random) -> tuple[list[Step], int]:
-    # With a trash that expires at once, gc purges as well.
+    # With an archive that expires at once, gc purges as well.
     keep = {"keep_days": chance.choice((0, 30))}
     originals = [world.draft(chance) for _ in range(3)]
     copies = [Draft(HANDED, f"{draft.uri}-copy", draft.text) for draft in originals]

@@ -314,7 +314,7 @@ class Driver:
             one.violations.append(f"the home cannot be used: {_tail(errors)}")
             return
         told = json.loads(answer.read_bytes())
-        found = Expected(told["memories"], told["trash"])
+        found = Expected(told["memories"], told["archive"])
         one.pending = told["pending"]
         one.violations += told["violations"]
         if after is not None:

@@ -122,11 +122,11 @@ class Expected:
     """What is in a home: id -> hash of the text, and run -> the same for what it removed, in order."""
 
     memories: dict[str, str] = field(default_factory=dict)
-    trash: dict[str, dict[str, str]] = field(default_factory=dict)
+    archive: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def copy(self) -> "Expected":
         """Return one that can be changed."""
-        return Expected(dict(self.memories), {run: dict(held) for run, held in self.trash.items()})
+        return Expected(dict(self.memories), {run: dict(held) for run, held in self.archive.items()})
 
     def differences(self, found: "Expected") -> list[str]:
         """Return how what was found differs, one line each; the names of runs do not count."""
@@ -141,12 +141,12 @@ class Expected:
                 lines.append(f"the memory {identifier} is there, and should not be")
             else:
                 lines.append(f"lost: the memory {identifier} has another text")
-        if sorted(map(sorted, map(dict.items, self.trash.values()))) != sorted(
-            map(sorted, map(dict.items, found.trash.values()))
+        if sorted(map(sorted, map(dict.items, self.archive.values()))) != sorted(
+            map(sorted, map(dict.items, found.archive.values()))
         ):
             lines.append(
-                f"the trash has {[len(held) for held in found.trash.values()]} memories by run,"
-                f" not {[len(held) for held in self.trash.values()]}"
+                f"the archive has {[len(held) for held in found.archive.values()]} memories by run,"
+                f" not {[len(held) for held in self.archive.values()]}"
             )
         return lines
 
@@ -155,9 +155,10 @@ class Expected:
 class Step:
     """One operation; `kind` is one of reliability_writer.ACTIONS.
 
-    `options`: keep_days of the trash; missing (gc); text and without_files (search); models (what the home is
-    opened with from here on); notes (of a seeding: name -> text of all notes on disk); file (export, import,
-    backup, restore); brings (import: what the file holds); damage (repair: SQL that breaks something first).
+    `options`: keep_days of the archive; missing (gc); text and without_files (search); models (what the home
+    is opened with from here on); notes (of a seeding: name -> text of all notes on disk); file (export,
+    import, backup, restore); brings (import: what the file holds); damage (repair: SQL that breaks something
+    first).
     """
 
     kind: str
@@ -193,7 +194,7 @@ def outcomes(
     if step.kind == "restore":
         return [saved[step.options["file"]]]
     if step.kind == "import":
-        return [Expected({**before.memories, **step.options["brings"]}, before.trash)]
+        return [Expected({**before.memories, **step.options["brings"]}, before.archive)]
     maker = {
         "ingest": _after_ingest,
         "forget": _after_forget,
@@ -219,16 +220,16 @@ def _after_forget(step: Step, before: Expected, notes: list[Any], place: Place) 
     del place
     now = before.copy()
     run = next((note["run"] for note in notes if "run" in note), "?")
-    now.trash[run] = {identifier: now.memories.pop(identifier) for identifier in step.ids}
+    now.archive[run] = {identifier: now.memories.pop(identifier) for identifier in step.ids}
     return [now]
 
 
 def _after_undo(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
     del step, notes, place
-    if not before.trash:
+    if not before.archive:
         return [before]
     now = before.copy()
-    _, held = now.trash.popitem()
+    _, held = now.archive.popitem()
     now.memories = {**held, **now.memories}
     return [now]
 
@@ -242,12 +243,12 @@ def _after_gc(step: Step, before: Expected, notes: list[Any], place: Place) -> l
     states = []
     now = before.copy()
     if removed:
-        now.trash[run] = {identifier: now.memories.pop(identifier) for identifier in removed}
+        now.archive[run] = {identifier: now.memories.pop(identifier) for identifier in removed}
         states.append(now)
     if step.options.get("keep_days") == 0:
-        # Everything that was in the trash before this run has expired.
+        # Everything that was in the archive before this run has expired.
         now = now.copy()
-        now.trash = {name: held for name, held in now.trash.items() if name == run and removed}
+        now.archive = {name: held for name, held in now.archive.items() if name == run and removed}
         states.append(now)
     return states or [before]
 

@@ -173,8 +173,8 @@ def _runs(prefix: str) -> Pairs:
     return [
         (run, _count(int(count)))
         for run, count in _rows(
-            "SELECT run, count(*) FROM trash WHERE run >= ? AND run < ?"
-            f" GROUP BY run ORDER BY max(trashed_at) DESC LIMIT {LIMIT}",
+            "SELECT run, count(*) FROM archive WHERE run >= ? AND run < ?"
+            f" GROUP BY run ORDER BY max(archived_at) DESC LIMIT {LIMIT}",
             prefix,
             _above(prefix),
         )

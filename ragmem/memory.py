@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.backends.composed import ComposedModels
+from ragmem.catalog.archive import ArchiveRun
 from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem.catalog.trash import TrashRun
 from ragmem.config import Settings
 from ragmem.domain.model import USER, Draft, Memory
 from ragmem.errors import BackendError
@@ -372,7 +372,7 @@ class Ragmem(Living, Recording, Opened):
 
         self.require()
         gone = gone_from_sources(self.catalog, self.settings, home=self.home) if missing else None
-        return plan(self.catalog, self.store, now=now(), keep_trash=self._keep_trash(), gone=gone)
+        return plan(self.catalog, self.store, now=now(), keep=self._keep_archived(), gone=gone)
 
     def apply_gc(self, decided: "Plan", *, allow_large: bool = False) -> "Outcome":
         """Carry a plan out; what it removes can be undone."""
@@ -384,13 +384,12 @@ class Ragmem(Living, Recording, Opened):
             self.store,
             decided,
             now=now(),
-            keep_trash=self._keep_trash(),
             allow_large=allow_large,
         )
         forget_unused(self.catalog, self.settings.chunking)
         return outcome
 
-    def undo_gc(self, run: str = "") -> tuple[TrashRun, int, str]:
+    def undo_gc(self, run: str = "") -> tuple[ArchiveRun, int, str]:
         """Bring back what a gc run removed, the latest unless one is named.
 
         Return the run, how many came back, and why their vectors have to wait (empty: they have them).
@@ -401,14 +400,14 @@ class Ragmem(Living, Recording, Opened):
         return undo(self.catalog, self.store, sizes=self.settings.chunking, run=run, now=now())
 
     def forget(self, prefixes: Iterable[str]) -> str:
-        """Move memories, named by their ids or beginnings of them, into the trash; return the run for undo.
+        """Move memories, named by their ids or beginnings of them, into the archive; return the run for undo.
 
         All of them or none. Raises NotFoundError for an id that does not exist.
         """
-        from ragmem.services.gc import trash
+        from ragmem.services.gc import archive
 
         ids = [self.memory(prefix).id for prefix in prefixes]
-        return trash(self.catalog, self.store, ids, rules=dict.fromkeys(ids, "asked"), now=now())
+        return archive(self.catalog, self.store, ids, rules=dict.fromkeys(ids, "asked"), now=now())
 
     def examine(self, *, deep: bool = False, read_only: bool = False) -> "Report":
         """Check everything that can go wrong; `read_only` writes nothing, not even a canary."""
@@ -479,5 +478,5 @@ class Ragmem(Living, Recording, Opened):
         self.require()
         return statistics(self.catalog, self.store, self.settings)
 
-    def _keep_trash(self) -> timedelta:
-        return timedelta(days=self.settings.trash.keep_days)
+    def _keep_archived(self) -> timedelta:
+        return timedelta(days=self.settings.archive.keep_days)

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Self
 
+from ragmem.catalog.archive import Archive
 from ragmem.catalog.code import Code
 from ragmem.catalog.database import Database
 from ragmem.catalog.entity_names import EntityNames
 from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
-from ragmem.catalog.log import Log
 from ragmem.catalog.lives import Lives
+from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.migrations import Announce, silent
 from ragmem.catalog.model_record import ModelRecords
@@ -17,7 +18,6 @@ from ragmem.catalog.overview import Overview
 from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
 from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
-from ragmem.catalog.trash import Trash
 from ragmem.catalog.usage import Usage
 
 
@@ -34,7 +34,7 @@ class Catalog:
         self.overview = Overview(self.database)
         self.files = Files(self.database)
         self.projects = Projects(self.database)
-        self.trash = Trash(self.database)
+        self.archive = Archive(self.database)
         self.log = Log(self.database)
         self.extractions = Extractions(self.database)
         self.names = EntityNames(self.database)

@@ -10,18 +10,16 @@ from typing import Any
 
 import orjson
 
+from ragmem.catalog.archive import Archive
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.files import GONE, SeenFile
 from ragmem.catalog.machine import prefix_of
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.rows import (
-    MEMORY_COLUMNS,
     SELECT_MEMORY,
     chunk_from,
-    from_stamp,
     memory_from,
-    memory_values,
     to_stamp,
 )
 from ragmem.domain.model import Chunk, Kind, Memory
@@ -72,16 +70,6 @@ class Project:
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Trashed:
-    """A memory in the trash: the run and the rule that brought it there, and when."""
-
-    run: str
-    rule: str
-    at: datetime
-    memory: Memory
-
-
 LogRow = tuple[int, str, str]
 """A row of the log: microseconds since 1970, operation, detail as JSON."""
 
@@ -92,11 +80,13 @@ class Contents:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._memories = Memories(database)
+        self.archive = Archive(database)
 
     def counts(self, selection: Selection = EVERYTHING) -> dict[str, int]:
-        """Return how many projects, memories, memories in the trash and seen files there are.
+        """Return how many projects, memories, memories in the archive and seen files there are.
 
-        Only a selection of everything has trash and files; its projects are all, else those of the memories.
+        Only a selection of everything has an archive and files; its projects are all of them, else those of
+        the memories.
         """
         condition, parameters = selection.condition()
         with self._database.read() as connection:
@@ -104,8 +94,7 @@ class Contents:
                 f"SELECT count(*) FROM memories m WHERE {condition}", parameters
             ).fetchone()
             counts = {"projects": len(self.projects(selection)), "memories": int(memories)}
-            (trashed,) = connection.execute("SELECT count(*) FROM trash").fetchone()
-            counts["trash"] = int(trashed) if selection.whole else 0
+            counts["archive"] = self.archive.count() if selection.whole else 0
             counts["files"] = len(self.files()) if selection.whole else 0
         return counts
 
@@ -178,24 +167,6 @@ class Contents:
             for identifier, name, root, commit, remote in sorted(rows)
         ]
 
-    def trashed(self) -> Iterator[Trashed]:
-        """Yield what lies in the trash in the order of run and id."""
-        last = ("", "")
-        while True:
-            with self._database.read() as connection:
-                rows = connection.execute(
-                    "SELECT run, id, rule, trashed_at, memory FROM trash WHERE (run, id) > (?, ?)"
-                    f" ORDER BY run, id LIMIT {PAGE}",
-                    last,
-                ).fetchall()
-            if not rows:
-                return
-            for run, _, rule, at, text in rows:
-                value = orjson.loads(text)
-                memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))
-                yield Trashed(run, rule, from_stamp(at), memory)
-            last = (rows[-1][0], rows[-1][1])
-
     def files(self) -> list[SeenFile]:
         """Return the files that this machine has seeded and still has, in the order of source and path."""
         here = prefix_of(self._database)
@@ -247,29 +218,6 @@ class Contents:
                     [(here + path, project.id) for path in project.paths],
                 )
         return added
-
-    def write_trashed(self, items: Sequence[Trashed]) -> int:
-        """Add to the trash; what lies there already stays. Return how many came."""
-        with self._database.write() as connection:
-            (before,) = connection.execute("SELECT count(*) FROM trash").fetchone()
-            connection.executemany(
-                "INSERT INTO trash (run, id, rule, memory, trashed_at) VALUES (?,?,?,?,?)"
-                " ON CONFLICT (run, id) DO NOTHING",
-                [
-                    (
-                        item.run,
-                        item.memory.id,
-                        item.rule,
-                        orjson.dumps(
-                            dict(zip(MEMORY_COLUMNS, memory_values(item.memory), strict=True))
-                        ).decode(),
-                        to_stamp(item.at),
-                    )
-                    for item in items
-                ],
-            )
-            (after,) = connection.execute("SELECT count(*) FROM trash").fetchone()
-        return int(after) - int(before)
 
     def write_files(self, files: Sequence[SeenFile]) -> int:
         """Add files that this machine saw; one that is known stays as it is. Return how many came."""

@@ -81,11 +81,11 @@ _SQLITE_RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         # One removal is one transaction, which also writes how many it removed.
-        "runs in the trash are not whole",
+        "runs in the archive are not whole",
         (
-            "SELECT run FROM trash GROUP BY run HAVING count(*) <> coalesce(("
+            "SELECT run FROM archive GROUP BY run HAVING count(*) <> coalesce(("
             "SELECT json_extract(detail, '$.removed') FROM log"
-            " WHERE operation = 'gc' AND json_extract(detail, '$.run') = trash.run), count(*)) ORDER BY run"
+            " WHERE operation = 'gc' AND json_extract(detail, '$.run') = archive.run), count(*)) ORDER BY run"
         ),
     ),
 )
@@ -157,7 +157,7 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     if deep:
         found += _texts(catalog)
         found += _full_text(catalog)
-        found += _trashed(catalog)
+        found += _archived(catalog)
     return found
 
 
@@ -208,16 +208,19 @@ def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
     return not text[last:].strip()
 
 
-def _trashed(catalog: Catalog) -> list[str]:
-    """Read each memory of the trash: what cannot be read could not be brought back."""
+def _archived(catalog: Catalog) -> list[str]:
+    """Read each memory of the archive: what cannot be read could not be brought back."""
     broken = []
-    for run in catalog.trash.runs():
+    for run in catalog.archive.runs():
         try:
             whole = all(
-                memory.content_hash == content_hash(memory.text) for memory in catalog.trash.memories(run.run)
+                memory.content_hash == content_hash(memory.text)
+                for memory in catalog.archive.memories(run.run)
             )
         except (StoreDamagedError, ValueError, KeyError):
             whole = False
         if not whole:
             broken.append(run.run)
-    return [sentence("runs in the trash have memories that cannot be brought back", broken)] if broken else []
+    return (
+        [sentence("runs in the archive have memories that cannot be brought back", broken)] if broken else []
+    )

@@ -7,7 +7,7 @@ from datetime import datetime
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import SELECT_MEMORY, memory_from, to_stamp
-from ragmem.domain.model import Category, Kind, Memory, State
+from ragmem.domain.model import Category, Kind, Memory
 
 # From one project to the next by the index, since a DISTINCT would read all of it.
 _PROJECTS = (
@@ -34,8 +34,8 @@ class Sort:
 def latest(
     database: Database, sort: Sort, *, projects: Sequence[str] | None = None, limit: int
 ) -> list[Memory]:
-    """Return the memories of a sort, latest event first, those of equal times by id; none that is trashed."""
-    conditions, values = ["m.state <> ?"], [State.TRASHED.value]
+    """Return the memories of a sort, latest event first, those of equal times by id."""
+    conditions, values = ["1 = 1"], list[str]()
     if projects is not None:
         conditions.append(f"m.project IN ({marks(projects)})")
         values += projects
@@ -70,7 +70,7 @@ def within(
 ) -> list[tuple[str, str]]:
     """Return (memory id, id of its first chunk) of what happened within any of the spans, latest first.
 
-    None that is trashed. Cheap enough for every question: only the index of the projects' times is searched.
+    Cheap enough for every question: only the index of the projects' times is searched.
     """
     found: dict[str, tuple[int, str]] = {}
     with database.read() as connection:
@@ -81,9 +81,9 @@ def within(
                 for memory_id, chunk_id, event_at in connection.execute(
                     "SELECT m.id, c.id, m.event_at FROM memories m"
                     " JOIN chunks c ON c.memory = m.n AND c.position = 0"
-                    " WHERE m.project = ? AND m.event_at >= ? AND m.event_at < ? AND m.state <> ?"
+                    " WHERE m.project = ? AND m.event_at >= ? AND m.event_at < ?"
                     " ORDER BY m.event_at DESC, m.id LIMIT ?",
-                    (project, to_stamp(start), to_stamp(end), State.TRASHED.value, limit),
+                    (project, to_stamp(start), to_stamp(end), limit),
                 ):
                     found[memory_id] = event_at, chunk_id
     ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))[:limit]

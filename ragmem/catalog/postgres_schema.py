@@ -263,6 +263,23 @@ CREATE TABLE IF NOT EXISTS entity_apart (
 """
 
 _LIFECYCLE = """
+ALTER TABLE trash RENAME TO archive;
+ALTER TABLE archive RENAME COLUMN trashed_at TO archived_at;
+-- Why it is there in words, and the id of the memory that took its place, if one did.
+ALTER TABLE archive ADD COLUMN reason TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE archive ADD COLUMN successor TEXT COLLATE "C" NOT NULL DEFAULT '';
+CREATE INDEX archive_by_id ON archive (id);
+
+-- What a run of gc changed beside the archive, so that it can be taken back: lives, supersessions.
+CREATE TABLE IF NOT EXISTS gc_changes (
+  run TEXT COLLATE "C" NOT NULL,
+  what TEXT COLLATE "C" NOT NULL,         -- life, superseded
+  id TEXT COLLATE "C" NOT NULL,           -- of a memory
+  before TEXT COLLATE "C" NOT NULL,       -- JSON; empty: there was nothing
+  after TEXT COLLATE "C" NOT NULL,        -- JSON
+  PRIMARY KEY (run, what, id)
+);
+
 CREATE TABLE IF NOT EXISTS lives (
   id TEXT COLLATE "C" PRIMARY KEY,
   life TEXT COLLATE "C" NOT NULL DEFAULT '',
@@ -335,7 +352,7 @@ CATALOG = Schema(
         Migration(4, "edits", statements_of(_EDITS), edits.build),
         Migration(5, "code", statements_of(_CODE), reads_without=True),
         Migration(6, "names", statements_of(_NAMES), reads_without=True),
-        Migration(7, "lifecycle", statements_of(_LIFECYCLE), reads_without=True),
+        Migration(7, "lifecycle", statements_of(_LIFECYCLE)),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

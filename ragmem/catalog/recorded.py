@@ -6,7 +6,6 @@ from datetime import datetime
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import to_stamp
-from ragmem.domain.model import State
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.records import RECORDS, uri_prefix
 
@@ -20,7 +19,7 @@ def recorded(
     since: datetime | None = None,
     limit: int,
 ) -> list[str]:
-    """Return the ids of the records of these types, latest event first, equal times by id; none trashed.
+    """Return the ids of the records of these types, latest event first, equal times by id.
 
     Reads the rows of these types alone, however many other memories there are, and no text.
     """
@@ -29,8 +28,8 @@ def recorded(
         for kind in dict.fromkeys(types):
             prefix = uri_prefix(kind)
             # A prefix ends with a colon, and the sign after the colon is the semicolon.
-            conditions = ["m.source = ?", "m.uri >= ?", "m.uri < ?", "m.state <> ?"]
-            values: list[str | int] = [RECORDS, prefix, f"{prefix[:-1]};", State.TRASHED.value]
+            conditions = ["m.source = ?", "m.uri >= ?", "m.uri < ?"]
+            values: list[str | int] = [RECORDS, prefix, f"{prefix[:-1]};"]
             if projects is not None:
                 # Not by the index of projects, which a database may think to be the shorter way.
                 conditions.append(f"(m.project || '') IN ({marks(projects)})")

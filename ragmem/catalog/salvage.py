@@ -20,7 +20,7 @@ _COPIED: tuple[tuple[str, str], ...] = (
     ("files", "source, path"),
     ("projects", "id"),
     ("project_paths", "path"),
-    ("trash", "run, id"),
+    ("archive", "run, id"),
     ("log", "n"),
 )
 """Tables that are copied as they are, with the columns of their primary key; code is ingested again."""
@@ -32,6 +32,10 @@ _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("entity_apart", "project, name, rule"),
 )
 """The same, but an older home does not have them."""
+
+
+_FORMER = ("trash", "archive", {"trashed_at": "archived_at"})
+"""What a table was called in an older home, what it is now, and the same of its columns."""
 
 
 @dataclass(slots=True)
@@ -87,6 +91,9 @@ def read_damaged(path: Path) -> Salvage:
 def _read_tables(connection: sqlite3.Connection, found: Salvage) -> None:
     for table, key in (*_COPIED, *_OF_MODELS):
         names, rows, complete = _by_key(connection, table, key)
+        if not names and table == _FORMER[1]:
+            names, rows, complete = _by_key(connection, _FORMER[0], key)
+            names = [_FORMER[2].get(name, name) for name in names]
         found.rows[table] = (names, rows)
         if not complete and ((table, key) in _COPIED or _has(connection, table)):
             found.incomplete.append(table)

@@ -287,6 +287,13 @@ CREATE TABLE IF NOT EXISTS entity_apart (
 # What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
 # made again.
 _LIFECYCLE = """
+ALTER TABLE trash RENAME TO archive;
+ALTER TABLE archive RENAME COLUMN trashed_at TO archived_at;
+-- Why it is there in words, and the id of the memory that took its place, if one did.
+ALTER TABLE archive ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE archive ADD COLUMN successor TEXT NOT NULL DEFAULT '';
+CREATE INDEX archive_by_id ON archive (id);
+
 CREATE TABLE IF NOT EXISTS lives (
   id TEXT PRIMARY KEY,         -- of a memory
   life TEXT NOT NULL DEFAULT '',
@@ -354,6 +361,16 @@ CREATE TABLE IF NOT EXISTS gc_runs (
   counts TEXT NOT NULL         -- JSON: action and rule -> memories
 ) WITHOUT ROWID;
 
+-- What a run of gc changed beside the archive, so that it can be taken back: lives, supersessions.
+CREATE TABLE IF NOT EXISTS gc_changes (
+  run TEXT NOT NULL,
+  what TEXT NOT NULL,         -- life, superseded
+  id TEXT NOT NULL,           -- of a memory
+  before TEXT NOT NULL,       -- JSON; empty: there was nothing
+  after TEXT NOT NULL,        -- JSON
+  PRIMARY KEY (run, what, id)
+) WITHOUT ROWID;
+
 -- What is known of a running session of an assistant.
 CREATE TABLE IF NOT EXISTS sessions (
   id TEXT PRIMARY KEY,
@@ -404,7 +421,7 @@ CATALOG = Schema(
         Migration(5, "edits", statements_of(_EDITS), edits.build),
         Migration(6, "code", statements_of(_CODE), reads_without=True),
         Migration(7, "names", statements_of(_NAMES), reads_without=True),
-        Migration(8, "lifecycle", statements_of(_LIFECYCLE), reads_without=True),
+        Migration(8, "lifecycle", statements_of(_LIFECYCLE)),
     ),
     stamped=_stamped,
     stamp=_stamp,

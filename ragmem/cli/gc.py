@@ -76,7 +76,7 @@ def gc(
             "memories": plan.memories,
             "items": [{**asdict(item), "id": item.id[:12]} for item in plan.items],
             "sweep": dict(plan.sweep),
-            "expired_trash": plan.expired,
+            "expired": plan.expired,
         }
         if dry_run or plan.empty:
             if as_json:
@@ -89,7 +89,7 @@ def gc(
     else:
         say(
             f"removed {plural(outcome.removed, 'memory', 'memories')}, finished {outcome.mended:,},"
-            f" dropped {outcome.dropped:,} unowned, purged {outcome.purged:,} from the trash"
+            f" dropped {outcome.dropped:,} unowned"
         )
         if outcome.run and not quiet:
             tell(f"undo with: ragmem gc --undo --run {outcome.run}")
@@ -115,7 +115,7 @@ def _say_plan(plan: Plan) -> None:
     if swept:
         say("no memory owns: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
     if plan.expired:
-        say(f"trash to purge: {plural(plan.expired, 'memory', 'memories')}")
+        say(f"archive to purge: {plural(plan.expired, 'memory', 'memories')}")
     if plan.empty:
         say(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
 

@@ -212,7 +212,7 @@ def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     with open_memory() as memory:
         memory.require()
         entries = memory.catalog.log.entries(limit=limit or 20)
-        runs = {run.run for run in memory.catalog.trash.runs()}
+        runs = {run.run for run in memory.catalog.archive.runs()}
     rows = [
         {**entry, "at": moment(entry["at"]), "undoable": entry["detail"].get("run") in runs}
         for entry in entries

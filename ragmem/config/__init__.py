@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from ragmem.config.places import Places, expand_home, find_places, shipped
     from ragmem.config.settings import (
+        ArchiveSettings,
         ChunkingSettings,
         Origin,
         ProjectSettings,
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
         Settings,
         SourceSpec,
         StoreSettings,
-        TrashSettings,
         WriteSettings,
     )
     from ragmem.config.sources import glob_problem
 
 __all__ = [
+    "ArchiveSettings",
     "ChunkingSettings",
     "ExtractionSettings",
     "LanguageModelSettings",
@@ -47,7 +48,6 @@ __all__ = [
     "SourceSpec",
     "SpendSettings",
     "StoreSettings",
-    "TrashSettings",
     "WriteSettings",
     "expand_home",
     "find_places",

@@ -35,7 +35,9 @@ def _refuse_unknown_sections(document: Document) -> None:
     for name, table in document.values.items():
         if name not in SECTIONS:
             what = "table" if isinstance(table, dict) else "key"
-            raise document.error(f'unknown {what} "{name}"', name, hint=nearest(name, SECTIONS))
+            raise document.error(
+                f'unknown {what} "{name}"', name, hint=FORMER.get((name, "")) or nearest(name, SECTIONS)
+            )
         if not isinstance(table, dict):
             raise document.error(
                 f'"{name}" must be a table', name, hint=f"write [{name}] on a line of its own"

@@ -85,10 +85,12 @@ class QuerySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class TrashSettings:
-    """[trash]: how long gc's removals can be undone."""
+class ArchiveSettings:
+    """[archive]: what gc took out, and can be brought back."""
 
-    keep_days: int = key(30, "days until a trashed memory is deleted for good", low=0)
+    keep_days: int = key(
+        30, "days that a memory lies in the archive before `gc --purge` may delete it", low=0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,6 @@ class LifecycleSettings:
         "sources whose files people keep: never merged or archived by themselves",
     )
 
-
-@dataclass(frozen=True, slots=True)
     @property
     def policy(self) -> LifecyclePolicy:
         """What the rules of the lifecycle are given of this."""
@@ -117,6 +117,8 @@ class LifecycleSettings:
             curated=frozenset(self.curated),
         )
 
+
+@dataclass(frozen=True, slots=True)
 class WriteSettings:
     """[write]: how writers share the database."""
 
@@ -183,7 +185,7 @@ class Settings:
     seed: SeedSettings = SeedSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     query: QuerySettings = QuerySettings()
-    trash: TrashSettings = TrashSettings()
+    archive: ArchiveSettings = ArchiveSettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
     write: WriteSettings = WriteSettings()
     serve: ServeSettings = ServeSettings()
@@ -216,7 +218,7 @@ SECTIONS: Mapping[str, Any] = {
     "seed": SeedSettings,
     "chunking": ChunkingSettings,
     "query": QuerySettings,
-    "trash": TrashSettings,
+    "archive": ArchiveSettings,
     "lifecycle": LifecycleSettings,
     "write": WriteSettings,
     "serve": ServeSettings,
@@ -224,7 +226,8 @@ SECTIONS: Mapping[str, Any] = {
 """The tables of config.toml."""
 
 FORMER: Mapping[tuple[str, str], str] = {
+    ("trash", ""): "its name is [archive] now; nothing is deleted by itself any more: `ragmem gc --purge`",
     ("query", "rrf_k"): "it is gone, since ranks are not fused any more: remove the line",
     ("query", "full_similarity"): "it is gone, since cosines count as they are: remove the line",
 }
-"""Keys of older releases, and what to do about them."""
+"""Keys of older releases, and tables (with no key), and what to do about them."""

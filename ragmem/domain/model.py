@@ -71,8 +71,6 @@ class State(StrEnum):
     """Chunks, vectors and graph are in the store."""
     BUFFERED = "buffered"
     """Low signal: kept verbatim and found by full text only."""
-    TRASHED = "trashed"
-    """Removed by gc; restorable until it expires."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.sqlite import DATABASE_NAME
 from ragmem.config.places import Places
 from ragmem.errors import StorageError, StoreDamagedError
-from ragmem.services.archive import (
+from ragmem.services.backup_file import (
     CONFIG_FILES,
     DATABASE,
     EXPORT,
@@ -159,7 +159,7 @@ def figures(database: Path, *, called: Path | None = None) -> tuple[dict[str, in
                 )
             counts = {
                 table: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-                for table in ("projects", "memories", "trash", "files")
+                for table in ("projects", "memories", "archive", "files")
             }
     except sqlite3.Error as error:
         raise StoreDamagedError(

@@ -12,7 +12,7 @@ from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolde
 from ragmem.config.secrets import masked, shown
 from ragmem.errors import NotFoundError, StorageError, UsageError
 from ragmem.services import bundle_wheels
-from ragmem.services.archive import CONFIG_FILES
+from ragmem.services.backup_file import CONFIG_FILES
 from ragmem.services.bundle_archive import INSTALLER, Manifest, by_part, compressed, part_of, write
 from ragmem.services.bundle_wheels import PACKAGE, Wanted
 from ragmem.services.new_file import new_file, place_for

@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 import orjson
 
 from ragmem.errors import RagmemError, UsageError
-from ragmem.services.archive import Part
+from ragmem.services.backup_file import Part
 
 FORMAT = "ragmem bundle"
 SCHEMA = 1

@@ -20,7 +20,7 @@ _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Under which name a violation of the store is shown, by the words that it has."""
 
-_IRREPLACEABLE = frozenset({"table memories", "table trash", "table projects"})
+_IRREPLACEABLE = frozenset({"table memories", "table archive", "table projects"})
 """An empty one in their place would hide the loss."""
 
 
@@ -122,12 +122,12 @@ def catalog(patient: Patient) -> Iterator[Check]:
             return
         found = invariants.violations(patient.catalog, deep=True) if patient.deep else []
     text = [line for line in found if "full text" in line]
-    trash = [line for line in found if "trash" in line]
-    rest = [line for line in found if line not in text and line not in trash]
+    archive = [line for line in found if "archive" in line]
+    rest = [line for line in found if line not in text and line not in archive]
     count = sum(patient.catalog.overview.counts()["state"].values())
     yield from _told("catalog", rest, f"{count:,} memories", "catalog")
-    for line in trash:
-        yield Check("trash", "failed", line, restoring(patient))
+    for line in archive:
+        yield Check("archive", "failed", line, restoring(patient))
     yield from _told("full text", text, "all chunks are in it", "full text")
 
 

@@ -1,6 +1,6 @@
 """The lines of an export: what is kept as JSON, and JSON that must prove to be just that.
 
-An export is JSON Lines in UTF-8: a header, then projects, memories, trash and seen files, each sort in its
+An export is JSON Lines in UTF-8: a header, then projects, memories, archive and seen files, each sort in its
 own order, then an end with the number of lines before it and the sha256 of those but the header, so that
 equal memories have equal ones. A new field raises SCHEMA.
 Nothing in an export is a path to follow: paths are names by which a memory is known.
@@ -13,15 +13,21 @@ from typing import Any
 
 import orjson
 
-from ragmem.catalog.contents import Project, Trashed
+from ragmem.catalog.archive import Archived
+from ragmem.catalog.contents import Project
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.chunking import chunk_id
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier, content_hash
 from ragmem.services.line_fields import LARGEST, Fields, Line, LineError
 
 FORMAT = "ragmem export"
-SCHEMA = 1
-ORDER = ("header", "project", "memory", "trash", "file", "end")
+SCHEMA = 2
+READABLE = frozenset({1, 2})
+"""Schemas that are read; what the first one calls trash is the archive."""
+
+TRASH = "trash"
+"""The type of a line of the archive in the first schema."""
+ORDER = ("header", "project", "memory", "archive", "file", "end")
 """The types of lines in the order in which they stand."""
 
 _ID = re.compile("[a-z2-7]{26}")
@@ -95,13 +101,15 @@ def memory_line(memory: Memory, chunks: tuple[Chunk, ...]) -> Line:
     return {"type": "memory", **_memory_fields(memory), "chunks": spans}
 
 
-def trash_line(item: Trashed) -> Line:
-    """Return the line of a memory in the trash."""
+def archive_line(item: Archived) -> Line:
+    """Return the line of a memory in the archive."""
     return {
-        "type": "trash",
+        "type": "archive",
         "run": item.run,
         "rule": item.rule,
-        "trashed_at": moment_text(item.at),
+        "reason": item.reason,
+        "successor": item.successor,
+        "archived_at": moment_text(item.at),
         "memory": _memory_fields(item.memory),
     }
 
@@ -133,7 +141,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     if not isinstance(line, dict):
         raise LineError("not a JSON object")
     kind = line.get("type")
-    if kind not in ORDER:
+    if kind not in ORDER and kind != TRASH:
         raise LineError(f'the type "{kind}" is unknown' if isinstance(kind, str) else "it has no type")
     return line
 
@@ -145,7 +153,7 @@ def read_header(line: Line) -> dict[str, int]:
     schema = line.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         raise LineError(f"a newer ragmem wrote it: its schema is {schema}, this one knows {SCHEMA}")
-    if schema != SCHEMA:
+    if schema not in READABLE:
         raise LineError(f'the schema "{schema}" is unknown')
     fields = Fields(line, {"type", "format", "schema"})
     fields.text("ragmem")
@@ -193,15 +201,19 @@ def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
     return memory, tuple(chunks)
 
 
-def read_trash(line: Line) -> Trashed:
-    """Return the trashed memory of a line; raises LineError."""
+def read_archive(line: Line) -> Archived:
+    """Return the archived memory of a line; raises LineError."""
     fields = Fields(line, {"type"})
-    run, rule, at = fields.name("run"), fields.text("rule"), fields.moment("trashed_at")
+    run, rule = fields.name("run"), fields.text("rule")
+    if line["type"] == TRASH:
+        at, reason, successor = fields.moment("trashed_at"), "", ""
+    else:
+        at, reason, successor = fields.moment("archived_at"), fields.text("reason"), fields.text("successor")
     inner = Fields(fields.take("memory", dict, "an object"), set())
     memory = _memory(inner)
     inner.end()
     fields.end()
-    return Trashed(run, rule, at, memory)
+    return Archived(run, rule, at, memory, reason, successor)
 
 
 def read_file(line: Line) -> SeenFile:

@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, Self
 
-from ragmem.catalog.contents import Project, Trashed
+from ragmem.catalog.archive import Archived
+from ragmem.catalog.contents import Project
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.model import Chunk, Memory
 from ragmem.errors import NotFoundError, SourceError, UsageError
@@ -25,7 +26,7 @@ MAX_HEADER = 64 * 1024
 
 _GZIP = b"\x1f\x8b"
 
-Entry = Project | tuple[Memory, tuple[Chunk, ...]] | Trashed | SeenFile
+Entry = Project | tuple[Memory, tuple[Chunk, ...]] | Archived | SeenFile
 
 
 class _Copying(io.RawIOBase):
@@ -165,15 +166,15 @@ def _entry(line: Line, before: tuple[int, str, str]) -> tuple[tuple[int, str, st
     elif kind == "memory":
         entry = form.read_memory(line)
         key = (entry[0].id, "")
-    elif kind == "trash":
-        entry = form.read_trash(line)
+    elif kind in {"archive", form.TRASH}:
+        entry = form.read_archive(line)
         key = (entry.run, entry.memory.id)
     elif kind == "file":
         entry = form.read_file(line)
         key = (entry.source, entry.path)
     else:
         raise LineError("a second header")
-    place = (form.ORDER.index(kind), *key)
+    place = (form.ORDER.index("archive" if kind == form.TRASH else kind), *key)
     # In one order, which costs nothing to check, nothing can be there twice.
     if place <= before:
         raise LineError("out of order, or there twice")

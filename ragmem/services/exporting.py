@@ -92,5 +92,5 @@ def _lines(
         yield form.memory_line(memory, chunks)
     if selection.whole:
         # What was removed, and which files need no reading, is the affair of the whole memory.
-        yield from map(form.trash_line, contents.trashed())
+        yield from map(form.archive_line, contents.archive.each())
         yield from map(form.file_line, contents.files())

@@ -74,7 +74,7 @@ def indexed(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
 
 
 def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
-    """Forget what models found in texts that neither a memory nor the trash has any more; return how many.
+    """Forget what models found in texts that neither a memory nor the archive has any more; return how many.
 
     A text that was forgotten shall not live on in what was found in it.
     """
@@ -86,8 +86,8 @@ def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
         for item in contents.of(page):
             unused.difference_update(map(text_key, covered(*item)))
     if unused:
-        for trashed in contents.trashed():
-            chunks = covered(trashed.memory, chunks_of(trashed.memory, sizes))
+        for archived in catalog.archive.each():
+            chunks = covered(archived.memory, chunks_of(archived.memory, sizes))
             unused.difference_update(map(text_key, chunks))
     if unused:
         catalog.extractions.forget(unused)

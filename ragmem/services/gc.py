@@ -1,7 +1,7 @@
-"""Garbage collection: plan what may go and why, apply it into the trash, undo it.
+"""Garbage collection: plan what may go and why, apply it into the archive, undo it.
 
 This part removes what is broken or doubled: memories whose source is gone (only when asked), exact
-duplicates, what no memory owns, and trash that has expired. Nothing is removed for its age.
+duplicates, and what no memory owns. Nothing is removed for its age.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
+from ragmem.catalog.archive import ArchiveRun, Removal
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.trash import TrashRun
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State, Tier, digest
 from ragmem.errors import BackendError, NotFoundError, UsageError
@@ -41,7 +41,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What gc would do. `sweep` counts what no memory owns in the store, `expired` the trash to purge."""
+    """What gc would do.
+
+    `sweep` counts what no memory owns in the store, `expired` what `gc --purge` may delete for good.
+    """
 
     items: tuple[Item, ...]
     memories: int
@@ -56,7 +59,7 @@ class Plan:
     def empty(self) -> bool:
         """Tell whether nothing would change."""
         acting = any(item.action != "keep" for item in self.items)
-        return not (acting or self.expired or any(self.sweep.values()))
+        return not (acting or any(self.sweep.values()))
 
     @property
     def large(self) -> bool:
@@ -76,7 +79,6 @@ class Outcome:
     mended: int
     dropped: int
     swept: Mapping[str, int]
-    purged: int
     note: str = ""
 
 
@@ -85,7 +87,7 @@ def plan(
     store: Store,
     *,
     now: datetime,
-    keep_trash: timedelta,
+    keep: timedelta,
     gone: Collection[str] | None = None,
 ) -> Plan:
     """Decide without changing anything.
@@ -135,7 +137,7 @@ def plan(
         items=described,
         memories=len(ids),
         sweep=store.sweep(dry_run=True),
-        expired=catalog.trash.expired(now=now, keep=keep_trash),
+        expired=catalog.archive.expired(now=now, keep=keep),
     )
 
 
@@ -145,7 +147,6 @@ def apply(
     decided: Plan,
     *,
     now: datetime,
-    keep_trash: timedelta,
     allow_large: bool = False,
 ) -> Outcome:
     """Carry out a plan; every step is one transaction, and what was removed can be undone.
@@ -159,7 +160,7 @@ def apply(
         )
     removing = decided.ids("remove")
     rules = {item.id: item.rule for item in decided.items}
-    run = trash(catalog, store, removing, rules=rules, now=now) if removing else ""
+    run = archive(catalog, store, removing, rules=rules, now=now) if removing else ""
     dropping = decided.ids("drop")
     if dropping:
         store.delete(dropping)
@@ -175,7 +176,6 @@ def apply(
         mended=len(mending) - len(waiting),
         dropped=len(dropping),
         swept=store.sweep(),
-        purged=catalog.trash.purge(now=now, keep=keep_trash),
         note=note,
     )
 
@@ -189,10 +189,10 @@ def _finish(catalog: Catalog, store: Store) -> str:
     return ""
 
 
-def trash(
+def archive(
     catalog: Catalog, store: Store, ids: Sequence[str], *, rules: Mapping[str, str], now: datetime
 ) -> str:
-    """Move memories into the trash, all or none of them; return the name of the run, for `undo`.
+    """Move memories into the archive, all or none of them; return the name of the run, for `undo`.
 
     `rules` tells for each id why it goes; the catalog ignores ids that it does not have.
     """
@@ -207,7 +207,7 @@ def trash(
             if rules[memory.id] == "missing"
             for place in (memory.uri, memory.uri.rpartition("#")[0])
         }
-        catalog.trash.put(run, [(memory, rules[memory.id]) for memory in memories.values()], now=now)
+        catalog.archive.put(run, [Removal(memory, rules[memory.id]) for memory in memories.values()], now=now)
         # A file that comes back must be read again; a duplicate's file stays known, or it would return.
         catalog.files.forget(forgotten)
         catalog.log.write("gc", {"run": run, "removed": len(memories)}, now=now)
@@ -218,13 +218,13 @@ def trash(
 
 def undo(
     catalog: Catalog, store: Store, *, sizes: ChunkingSettings, run: str = "", now: datetime
-) -> tuple[TrashRun, int, str]:
+) -> tuple[ArchiveRun, int, str]:
     """Bring back what a run removed, the latest when none is named.
 
     Return the run, how many came back, and why their vectors have to wait (empty: they have them). A memory
     that has been stored anew meanwhile is left as it is.
     """
-    runs = catalog.trash.runs()
+    runs = catalog.archive.runs()
     chosen = [candidate for candidate in runs if not run or candidate.run == run]
     if not chosen:
         if not run:
@@ -233,10 +233,10 @@ def undo(
         raise NotFoundError(f'there is no gc run "{run}"', hint=f"runs that can be undone: {known}")
     target = chosen[0]
     present = catalog.memories.ids()
-    back = [memory for memory in catalog.trash.memories(target.run) if memory.id not in present]
+    back = [memory for memory in catalog.archive.memories(target.run) if memory.id not in present]
     with catalog.database.write():
         catalog.memories.accept([(_revived(memory), chunks_of(memory, sizes)) for memory in back])
-        catalog.trash.drop(target.run)
+        catalog.archive.drop(target.run)
         catalog.log.write("undo", {"run": target.run, "restored": len(back)}, now=now)
     return target, len(back), _finish(catalog, store)
 

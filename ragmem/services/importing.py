@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from ragmem.catalog.archive import Archived
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents, Project, Trashed
+from ragmem.catalog.contents import Contents, Project
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.errors import BackendError
@@ -36,7 +37,7 @@ class Imported:
     kept: int = 0
     unchanged: int = 0
     projects: int = 0
-    trash: int = 0
+    archive: int = 0
     files: int = 0
     waiting: int = 0
     note: str = ""
@@ -46,7 +47,7 @@ class Imported:
 class _Batch:
     memories: list[Item] = field(default_factory=list)
     projects: list[Project] = field(default_factory=list)
-    trash: list[Trashed] = field(default_factory=list)
+    archive: list[Archived] = field(default_factory=list)
     files: list[SeenFile] = field(default_factory=list)
     characters: int = 0
 
@@ -54,8 +55,8 @@ class _Batch:
         match entry:
             case Project():
                 self.projects.append(entry)
-            case Trashed():
-                self.trash.append(entry)
+            case Archived():
+                self.archive.append(entry)
                 self.characters += len(entry.memory.text)
             case SeenFile():
                 self.files.append(entry)
@@ -65,7 +66,7 @@ class _Batch:
 
     @property
     def size(self) -> int:
-        return len(self.memories) + len(self.projects) + len(self.trash) + len(self.files)
+        return len(self.memories) + len(self.projects) + len(self.archive) + len(self.files)
 
 
 def import_export(
@@ -83,7 +84,7 @@ def import_export(
     Nothing is written before every line was checked. Then each batch is durable once written, so that an
     import that was killed is begun again and goes on. A memory that is here with the same content stays
     untouched; of two that differ the one that was updated later wins (this one when equally old), or the one
-    that `keep` names. What the trash, the projects and the seen files know already stays as it is.
+    that `keep` names. What the archive, the projects and the seen files know already stays as it is.
 
     Raises SourceError for a damaged, foreign or newer export.
     """
@@ -99,8 +100,10 @@ def import_export(
         progress.advance(len(batch.memories))
     if dry_run:
         return done
-    if done.new or done.changed or done.projects or done.trash or done.files:
-        catalog.log.write("import", {"new": done.new, "changed": done.changed, "trash": done.trash}, now=now)
+    if done.new or done.changed or done.projects or done.archive or done.files:
+        catalog.log.write(
+            "import", {"new": done.new, "changed": done.changed, "archive": done.archive}, now=now
+        )
     _index(catalog, open_store, done, progress)
     return done
 
@@ -159,7 +162,7 @@ class _Writer:
             ]
             self._contents.write_memories(chosen)
             done.projects += self._contents.write_projects(batch.projects)
-            done.trash += self._contents.write_trashed(batch.trash)
+            done.archive += self._catalog.archive.write(batch.archive)
             done.files += self._contents.write_files(
                 [file for file in batch.files if (file.source, file.path) not in self._differing]
             )

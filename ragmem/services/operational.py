@@ -27,7 +27,7 @@ def state_now(catalog: Catalog, ledger: Ledger, *, home: Path, now: datetime) ->
         Fact("indexed", f"{states.get(State.INDEXED, 0):,}"),
         Fact("pending", f"{pending:,}" + (": `ragmem seed` indexes them" if pending else ""), pending > 0),
         Fact("buffered", f"{buffered:,}"),
-        Fact("in the trash", f"{states.get(State.TRASHED, 0):,}"),
+        Fact("in the archive", f"{catalog.archive.count():,}"),
         *_models(catalog, at_work(home)),
         *_spend(ledger.limits(), told_sums(ledger.today())),
     ]

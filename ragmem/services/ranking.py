@@ -8,7 +8,7 @@ from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline, chunk_from
 from ragmem.domain.decay import age_days, bounded_score, final_score, published_recency, recency
-from ragmem.domain.model import Match, State
+from ragmem.domain.model import Match
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
 from ragmem.domain.records import type_of
@@ -226,8 +226,7 @@ def _leading(
 def wanted(outline: Outline, question: Question) -> bool:
     """Tell whether a memory is among those that are asked for."""
     return (
-        outline.state is not State.TRASHED
-        and (question.projects is None or outline.project in question.projects)
+        (question.projects is None or outline.project in question.projects)
         and (not question.kinds or outline.kind in question.kinds)
         and (not question.sources or outline.source in question.sources)
         and (not question.spec or outline.spec == question.spec)

@@ -25,8 +25,8 @@ from ragmem.catalog.sqlite_errors import translate
 from ragmem.config.places import Places
 from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, UsageError
 from ragmem.ports import Store
-from ragmem.services.archive import CONFIG_FILES
 from ragmem.services.backup import REPLACED, folder_of, moment_name
+from ragmem.services.backup_file import CONFIG_FILES
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.importing import import_export
 from ragmem.services.new_file import new_file, sync

@@ -140,7 +140,7 @@ def transfer(
     now: datetime,
     progress: Progress,
 ) -> Transferred:
-    """Copy projects, memories, trash, seen files and log, index the target, verify it.
+    """Copy projects, memories, archive, seen files and log, index the target, verify it.
 
     `models` are those that the target's store embeds with. Both ends may have one catalog, where only vectors
     and graph move. Raises UsageError where the target holds other memories and not `merge`, StorageError
@@ -194,8 +194,8 @@ def _copy(source: End, target: End, done: Transferred, progress: Progress) -> No
         for batch in batches(here.memories(), BATCH):
             _copy_batch(target, there, batch, done)
             progress.advance(len(batch))
-        for trash in batches(here.trashed(), BATCH):
-            there.write_trashed(trash)
+        for archived in batches(source.catalog.archive.each(), BATCH):
+            target.catalog.archive.write(archived)
         there.write_files(here.files())
         there.write_log(here.log())
 
@@ -283,7 +283,7 @@ def _verify_contents(source: End, target: End, *, merge: bool, now: datetime) ->
             if copies.get(identifier) != line:
                 raise _differs(target, f'the memory "{identifier}" is another there')
     if not merge:
-        raise _differs(target, "projects, trash or seen files are others there")
+        raise _differs(target, "projects, archive or seen files are others there")
     return ""
 
 

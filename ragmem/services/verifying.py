@@ -9,8 +9,8 @@ from pathlib import Path
 from ragmem.catalog.backups import copy_database
 from ragmem.catalog.sqlite import DATABASE_NAME
 from ragmem.errors import NotFoundError, SourceError, StoreDamagedError, UsageError
-from ragmem.services.archive import CONFIG_FILES, DATABASE, EXPORT, read_archive
 from ragmem.services.backup import figures
+from ragmem.services.backup_file import CONFIG_FILES, DATABASE, EXPORT, read_archive
 
 _SQLITE = b"SQLite format 3\0"
 _GZIP = b"\x1f\x8b"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.backends import fake
-from ragmem.domain.model import Draft, Scope, State
+from ragmem.domain.model import Draft, Scope
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
 from ragmem.ports import ComparesChunks, TellsMentions
@@ -162,9 +162,8 @@ class TestDates:
         ranks = {uri: known[uri]["dates_rank"] for uri in known if "dates_rank" in known[uri]}
         assert ranks == {f"n{n:02}": n + 1 for n in range(50)}
 
-    def test_a_trashed_memory_does_not_come_by_its_date(self, filled):
-        gone = next(one.id for one in filled.catalog.memories.each() if one.uri == "far")
-        filled.catalog.memories.mark([gone], State.TRASHED)
+    def test_an_archived_memory_does_not_come_by_its_date(self, filled):
+        filled.forget([next(one.id for one in filled.catalog.memories.each() if one.uri == "far")])
         assert "far" not in found(filled, "what happened on 2026-05-20?")
 
 

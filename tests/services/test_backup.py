@@ -29,7 +29,7 @@ from ragmem.config.places import Places
 from ragmem.domain.model import Memory, State, content_hash, memory_id
 from ragmem.domain.model import Scope as Owner
 from ragmem.errors import NotFoundError, StoreBusyError, StoreDamagedError, UsageError
-from ragmem.services import archive, restore
+from ragmem.services import backup_file, restore
 from ragmem.services.backup import back_up, backups, folder_of, prune
 from ragmem.services.progress import Silent
 
@@ -138,8 +138,8 @@ def test_a_backup_has_the_database_and_the_configuration_and_no_more(home):
         "config/config.toml",
         "config/decay.json",
     ]
-    manifest = archive.read_manifest(made)
-    assert manifest.counts == {"projects": 0, "memories": 2, "trash": 0, "files": 0}
+    manifest = backup_file.read_manifest(made)
+    assert manifest.counts == {"projects": 0, "memories": 2, "archive": 0, "files": 0}
     assert manifest.schemas["catalog"] == CATALOG.version
     assert home.left_over() == []
 
@@ -170,7 +170,7 @@ def test_a_backup_is_of_one_moment_while_others_write(home):
                 "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM log)"
             )
         assert memories == 2 * entries
-        assert memories == archive.read_manifest(path).counts["memories"]
+        assert memories == backup_file.read_manifest(path).counts["memories"]
 
 
 def test_two_backups_of_one_second_are_two(home):
@@ -195,7 +195,7 @@ def test_a_file_is_replaced_only_when_forced(home, tmp_path):
         home.back_up(target)
     assert target.read_text() == "mine"
     assert home.back_up(target, force=True) == target
-    assert archive.read_archive(target).counts["memories"] == 2
+    assert backup_file.read_archive(target).counts["memories"] == 2
 
 
 def test_a_damaged_database_is_not_backed_up(home):
@@ -385,11 +385,11 @@ def test_an_archive_with_an_export_goes_into_an_empty_home_only(home, other, tmp
     export = tmp_path / "memory.jsonl"
     export_file(home.catalog, export, now=NOW, progress=Silent())
     counts = Contents(home.catalog.database).counts()
-    part = archive.part_of(archive.EXPORT, export)
+    part = backup_file.part_of(backup_file.EXPORT, export)
     made = tmp_path / "shared.tar.gz"
     with made.open("wb") as file:
-        manifest = archive.Manifest("0.1.0", NOW, "postgres", {}, counts, (part,))
-        archive.write_archive(file, manifest, {archive.EXPORT: export})
+        manifest = backup_file.Manifest("0.1.0", NOW, "postgres", {}, counts, (part,))
+        backup_file.write_archive(file, manifest, {backup_file.EXPORT: export})
     store = FakeStore(FakeModels(), other.catalog.database)
 
     def restored(target):
@@ -514,7 +514,7 @@ def test_a_changed_or_cut_archive_is_refused_or_holds_the_same(home, data):
     folder = home.root / "taken out"
     folder.mkdir()
     try:
-        archive.read_archive(broken, folder)
+        backup_file.read_archive(broken, folder)
     except StoreDamagedError:
         return
     else:
@@ -537,12 +537,12 @@ def test_a_newer_schema_is_refused(home, other, tmp_path, bare):
     path = other.database
     if not bare:
         path = tmp_path / "newer.tar.gz"
-        part = archive.part_of(archive.DATABASE, other.database)
-        manifest = archive.Manifest(
-            "9.0", NOW, "sqlite", {}, {"projects": 0, "memories": 1, "trash": 0, "files": 0}, (part,)
+        part = backup_file.part_of(backup_file.DATABASE, other.database)
+        manifest = backup_file.Manifest(
+            "9.0", NOW, "sqlite", {}, {"projects": 0, "memories": 1, "archive": 0, "files": 0}, (part,)
         )
         with path.open("wb") as file:
-            archive.write_archive(file, manifest, {archive.DATABASE: other.database})
+            backup_file.write_archive(file, manifest, {backup_file.DATABASE: other.database})
     with pytest.raises(StoreDamagedError, match="newer ragmem"):
         home.restore(path)
     assert home.uris() == {"a.md", "b.md"}
@@ -682,7 +682,7 @@ def test_a_backup_killed_at_any_step_leaves_a_sound_one_or_none(template, tmp_pa
             code, (_, _, after), left = again
             assert (code, len(after), left) == (0, len(archives) + 1, [])
     for path in (tmp_path / "work" / "data" / "backups").glob("ragmem-*"):
-        assert archive.read_archive(path).counts["memories"] == 3
+        assert backup_file.read_archive(path).counts["memories"] == 3
 
 
 # --- the command line

@@ -492,7 +492,7 @@ def test_a_file_of_which_nothing_can_be_read_is_left_to_a_backup(home):
 
 
 @pytest.mark.parametrize(
-    "statement", ["DROP TABLE memories", "ALTER TABLE memories DROP COLUMN title", "DROP TABLE trash"]
+    "statement", ["DROP TABLE memories", "ALTER TABLE memories DROP COLUMN title", "DROP TABLE archive"]
 )
 def test_what_nothing_else_knows_is_left_to_a_backup(home, statement):
     copy = backups.back_up(home.database, "before-test")

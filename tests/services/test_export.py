@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.backends.fake import FakeModels, FakeStore
+from ragmem.catalog.archive import Archived
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents, Project, Selection, Trashed
+from ragmem.catalog.contents import Contents, Project, Selection
 from ragmem.catalog.files import SeenFile
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
@@ -165,14 +166,14 @@ files = st.builds(
     texts,
     st.dictionaries(texts, st.integers(0, 9), max_size=2),
 )
-trashed = st.builds(Trashed, texts.filter(bool), texts, moments, memories())
+archived = st.builds(Archived, texts.filter(bool), texts, moments, memories(), texts, texts)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     held=st.lists(memories(), max_size=4, unique_by=lambda memory: memory.id),
     known=st.lists(projects, max_size=2, unique_by=lambda project: project.id),
-    gone=st.lists(trashed, max_size=2),
+    gone=st.lists(archived, max_size=2),
     seen=st.lists(files, max_size=2),
 )
 def test_an_import_into_an_empty_home_exports_the_same_bytes(held, known, gone, seen):
@@ -183,7 +184,7 @@ def test_an_import_into_an_empty_home_exports_the_same_bytes(held, known, gone, 
     ):
         one.fill(*held)
         one.contents.write_projects(known)
-        one.contents.write_trashed(gone)
+        one.catalog.archive.write(gone)
         one.contents.write_files(seen)
         first = one.export()
 
@@ -230,7 +231,7 @@ def test_an_export_can_be_cut_to_projects_sources_kinds_and_dates(home):
     header, project, memory, _ = lines_of(home.export(selection=selection))
 
     assert (project["id"], memory["id"]) == ("tideline", wanted.id)
-    assert header["counts"] == {"projects": 1, "memories": 1, "trash": 0, "files": 0}
+    assert header["counts"] == {"projects": 1, "memories": 1, "archive": 0, "files": 0}
 
 
 def test_an_export_is_of_one_moment(home):

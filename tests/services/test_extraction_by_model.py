@@ -592,7 +592,7 @@ def test_what_was_found_in_a_text_leaves_with_the_text(home):
     memory.forget([found[NAMES[0]]])
     assert len(memory.catalog.extractions.texts()) == len(NAMES)
     memory.apply_gc(memory.plan_gc())
-    assert memory.catalog.trash.runs() == []
+    assert memory.catalog.archive.runs() == []
     assert len(memory.catalog.extractions.texts()) == len(NAMES) - 1
 
 

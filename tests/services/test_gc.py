@@ -163,16 +163,16 @@ def test_what_the_catalog_has_and_the_store_has_not_is_mended(memory):
     assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
 
 
-def test_expired_trash_is_purged_and_younger_trash_is_not(memory):
+def test_gc_purges_nothing_by_itself(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
     memory.apply_gc(memory.plan_gc())
     later = now() + timedelta(days=31)
     keep = timedelta(days=30)
-    assert gc.plan(memory.catalog, memory.store, now=now(), keep_trash=keep).expired == 0
-    plan = gc.plan(memory.catalog, memory.store, now=later, keep_trash=keep)
-    assert plan.expired == 1
-    gc.apply(memory.catalog, memory.store, plan, now=later, keep_trash=keep)
-    assert memory.catalog.trash.runs() == []
+    assert gc.plan(memory.catalog, memory.store, now=now(), keep=keep).expired == 0
+    plan = gc.plan(memory.catalog, memory.store, now=later, keep=keep)
+    assert (plan.expired, plan.empty) == (1, True)
+    gc.apply(memory.catalog, memory.store, plan, now=later)
+    assert [run.memories for run in memory.catalog.archive.runs()] == [1]
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -189,7 +189,7 @@ def test_no_text_is_lost_by_gc_and_undo_restores_all(tmp_path: Path, kinds: list
         memory.apply_gc(memory.plan_gc(), allow_large=True)
         texts = {m.content_hash for m in memory.catalog.memories.each()}
         assert texts == {m.content_hash for m in before.values()}
-        if memory.catalog.trash.runs():
+        if memory.catalog.archive.runs():
             memory.undo_gc()
         assert {m.id: m for m in memory.catalog.memories.each()} == before
 
@@ -214,7 +214,7 @@ def test_forgetting_an_unknown_memory_forgets_none(memory):
     assert memory.catalog.memories.ids() == before
 
 
-def test_what_another_process_wrote_meanwhile_is_in_the_trash_and_not_its_former_text(
+def test_what_another_process_wrote_meanwhile_is_in_the_archive_and_not_its_former_text(
     memory, open_memory, monkeypatch
 ):
     (asked,) = memory.ingest([note(1)])

@@ -11,7 +11,7 @@ A_MEMORY = "(SELECT max(n) FROM memories)"
 
 DAMAGES = {
     "UPDATE chunks SET memory = memory + 1000": "chunks belong to no memory",
-    f"UPDATE memories SET state = 'trashed' WHERE n = {A_MEMORY}": "memories are in a state",
+    f"UPDATE memories SET state = 'archived' WHERE n = {A_MEMORY}": "memories are in a state",
     f"UPDATE chunks SET position = position + 1 WHERE n = {A_CHUNK}": "memories have chunks whose places",
     f"DELETE FROM lexicon_memories WHERE memory = {A_MEMORY}": "chunks are not in the full text",
     "INSERT INTO lexicon_memories VALUES (99, 1, 1)": "other chunks than the full text has of them",
@@ -19,7 +19,7 @@ DAMAGES = {
         "segments of the full text lack blocks"
     ),
     "UPDATE lexicon_segments SET dead_chunks = dead_chunks + 1": "do not add up to its memories",
-    "DELETE FROM trash WHERE id IN (SELECT min(id) FROM trash)": "runs in the trash are not whole",
+    "DELETE FROM archive WHERE id IN (SELECT min(id) FROM archive)": "runs in the archive are not whole",
 }
 
 DEEP_DAMAGES = {
@@ -27,7 +27,7 @@ DEEP_DAMAGES = {
     f"UPDATE chunks SET end_at = end_at - 3 WHERE n = {A_CHUNK}": "have chunks that do not rebuild",
     f"UPDATE chunks SET heading = 'other' WHERE n = {A_CHUNK}": "do not fit their chunks",
     f"UPDATE lexicon_memories SET version = version + 1 WHERE memory = {A_MEMORY}": "do not fit their chunks",
-    "UPDATE trash SET memory = '{}'": "runs in the trash have memories that cannot be brought back",
+    "UPDATE archive SET memory = '{}'": "runs in the archive have memories that cannot be brought back",
     "UPDATE lexicon_blocks SET data = zeroblob(length(data))": "the full text is damaged",
     "UPDATE lexicon_segments SET token = token + 1": "the full text is damaged",
 }

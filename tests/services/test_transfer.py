@@ -13,8 +13,9 @@ import pytest
 
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.lightrag import LightRAGStore
+from ragmem.catalog.archive import Archive, Archived
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents, Trashed
+from ragmem.catalog.contents import Contents
 from ragmem.catalog.extractions import Choice
 from ragmem.catalog.files import SeenFile
 from ragmem.catalog.model_record import ACTIVE, ModelRecord
@@ -90,7 +91,7 @@ def place(tmp_path):
         made.add(*(make(number) for number in range(30)))
         made.add(make(30, state=State.BUFFERED, tier=Tier.DISCARD))
         made.catalog.projects.remember("tideline", name="Tideline", root="/repos/tideline")
-        made.contents.write_trashed([Trashed("run1", "asked", NOW, make(99))])
+        made.catalog.archive.write([Archived("run1", "asked", NOW, make(99))])
         made.contents.write_files([SeenFile("notes", "1.md", 1, 2, "rules", {"ingest": 1})])
         made.catalog.log.write("seed", {"memories": 31}, now=NOW)
         yield made
@@ -227,9 +228,9 @@ def test_a_target_with_other_memories_is_refused_unless_they_are_to_be_merged(pl
 
 def test_a_copy_that_is_not_the_same_is_told(place, other, monkeypatch):
     monkeypatch.setattr(
-        Contents, "write_trashed", lambda self, items: 0 if self._database is other.catalog.database else None
+        Archive, "write", lambda self, items: 0 if self._database is other.catalog.database else None
     )
-    with pytest.raises(StorageError, match="projects, trash or seen files are others there"):
+    with pytest.raises(StorageError, match="projects, archive or seen files are others there"):
         place.moved_to(other)
 
 

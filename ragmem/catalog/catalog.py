@@ -17,6 +17,7 @@ from ragmem.catalog.model_record import ModelRecords
 from ragmem.catalog.overview import Overview
 from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
+from ragmem.catalog.sessions import Sessions
 from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 from ragmem.catalog.usage import Usage
 
@@ -42,6 +43,7 @@ class Catalog:
         self.models = ModelRecords(self.database)
         self.code = Code(self.database)
         self.lives = Lives(self.database)
+        self.sessions = Sessions(self.database)
 
     @classmethod
     def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

@@ -10,13 +10,11 @@ from ragmem.config import SourceSpec
 from ragmem.domain.model import USER, Scope
 from ragmem.readers.fields import clean
 from ragmem.readers.git import Repository, repository_at
+from ragmem.readers.roots import MARKERS, candidates, marked_root
 from ragmem.readers.slugs import resolve_slug, slug_of
 
 FINGERPRINT_LENGTH = 8
 """Hexadecimal digits of an id's hash: 32 bits tell one person's projects apart, next to the name."""
-
-MARKERS = (".git", ".ragmem.toml", "CLAUDE.md", "AGENTS.md")
-"""What the root of a project has; git's is looked for first, in all folders above."""
 
 MAX_NAME_CHARS = 48
 _SLUG_PARENT = "projects"
@@ -79,6 +77,13 @@ class ProjectFinder:
             return None
         return project if any(_has(project.root, marker) for marker in MARKERS) else None
 
+    def project_with_root(self, root: Path) -> ProjectIdentity:
+        """Return the project whose root a folder is, or was, if it has gone since."""
+        if root not in self._roots:
+            repository = repository_at(root) if _has(root, ".git") else None
+            self._roots[root] = self._identity(root, repository)
+        return self._roots[root]
+
     def project_of_slug(self, slug: str) -> ProjectIdentity | None:
         """Return the project that Claude Code's folder name stands for; None for the slug of the home.
 
@@ -105,25 +110,12 @@ class ProjectFinder:
 
     def _find(self, folder: Path) -> ProjectIdentity | None:
         root = self._root(folder)
-        if root is None:
-            return None
-        if root not in self._roots:
-            repository = repository_at(root) if _has(root, ".git") else None
-            self._roots[root] = self._identity(root, repository)
-        return self._roots[root]
+        return None if root is None else self.project_with_root(root)
 
     def _root(self, folder: Path) -> Path | None:
-        inside = folder.is_relative_to(self._home)
-        above = [folder, *folder.parents]
-        # The last one is `/`, which is no project either.
-        candidates = above[: above.index(self._home)] if inside else above[:-1]
-        if not candidates:
+        if not candidates(str(folder), str(self._home)):
             return None
-        for markers in (MARKERS[:1], MARKERS[1:]):
-            for candidate in candidates:
-                if any(_has(candidate, marker) for marker in markers):
-                    return candidate
-        return folder
+        return Path(marked_root(str(folder), str(self._home)) or folder)
 
     def _identity(self, root: Path, repository: Repository | None) -> ProjectIdentity:
         if repository and (repository.root_commit or repository.remote):

@@ -1,0 +1,216 @@
+"""`ragmem ingest --buffer`: accept texts into the inbox, before a command line or a model is even loaded."""
+
+import os
+import sys
+import time
+
+from ragmem import inbox
+from ragmem.config.folders import folder_of
+from ragmem.errors import EXIT_OK, UsageError
+from ragmem.readers.roots import marked_root
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+WORD = "--buffer"
+STDIN = "-"
+
+_VALUES = {
+    "--text": "texts",
+    "--type": "type",
+    "--title": "title",
+    "--tag": "tags",
+    "-t": "tags",
+    "--project": "project",
+    "-p": "project",
+    "--spec": "spec",
+    "--session": "session",
+}
+_FLAGS = {WORD: "", "--json": "as_json", "--jsonl": "as_lines", "--quiet": "quiet", "-q": "quiet"}
+_LINE_FIELDS = ("event_time", "title", "type", "source", "uri", "project", "spec", "session")
+
+
+class Request:
+    """What is to be accepted: texts, files, standard input or its lines; and what is said of all of them."""
+
+    def __init__(
+        self,
+        *,
+        texts: "Sequence[str]" = (),
+        paths: "Sequence[str]" = (),
+        tags: "Sequence[str]" = (),
+        as_lines: bool = False,
+        as_json: bool = False,
+        quiet: bool = False,
+        event_time: "datetime | None" = None,
+        **said: str,
+    ) -> None:
+        self.texts = texts
+        self.paths = paths
+        self.tags = tags
+        self.as_lines = as_lines
+        self.as_json = as_json
+        self.quiet = quiet
+        self.event_time = event_time
+        self.said = said
+
+
+def request_of(arguments: "Sequence[str]") -> Request | None:
+    """Return what the words after `ragmem ingest` ask for, None where the whole command line has to tell.
+
+    That is where --buffer is not among them, or anything that is not known here, be it wrong.
+    """
+    if WORD not in arguments:
+        return None
+    found: dict[str, Any] = {"texts": [], "paths": [], "tags": []}
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == STDIN or not word.startswith("-"):
+            found["paths"].append(word)
+        elif word == "--":
+            found["paths"] += words
+        elif word in _FLAGS:
+            found[_FLAGS[word]] = True
+        elif name in _VALUES and (word == name or word.startswith("--")):
+            given = value if equals else next(words, None)
+            if given is None:
+                return None
+            _set(found, _VALUES[name], given)
+        else:
+            return None
+    asked = found.pop("", False)
+    return Request(**found) if asked and _can_be_read(found["texts"], found["paths"]) else None
+
+
+def _set(found: "dict[str, Any]", name: str, value: str) -> None:
+    if isinstance(found.get(name), list):
+        found[name].append(value)
+    else:
+        found[name] = value
+
+
+def _can_be_read(texts: "Sequence[str]", paths: "Sequence[str]") -> bool:
+    return bool(texts or paths) and all(path == STDIN or os.path.isfile(path) for path in paths)
+
+
+def accept(
+    request: Request, *, environ: "Mapping[str, str]", home: str, cwd: str, now_ns: "Any" = time.time_ns
+) -> int:
+    """Put everything into the inbox and print a line for each as soon as it is durable; return the exit code.
+
+    Standard input and the lines of it are looked at first, so that a wrong one lets nothing in. Raises
+    UsageError and StorageError; what was printed is stored even so.
+    """
+    data = folder_of("data", environ, home=home, cwd=cwd)
+    writes = list(_writes(request, cwd))
+    for write in writes:
+        inbox.checked(write["text"])
+    receipts = []
+    for write in writes:
+        place = os.path.dirname(write["read_from"]) if "read_from" in write else cwd
+        receipt = inbox.put(data, folder=place, root=marked_root(place, home), at_ns=now_ns(), **write)
+        receipts.append(receipt)
+        if not request.as_json:
+            of = "" if receipt.status == "accepted" else "of "
+            sys.stdout.write(f"{receipt.status} {of}{receipt.short}\n")
+            sys.stdout.flush()
+    if request.as_json:
+        # Nothing in it needs an escape, and the module json takes longer to import than all else to do.
+        lines = [f'    {{"status": "{receipt.status}", "id": "{receipt.short}"}}' for receipt in receipts]
+        body = ",\n".join(lines)
+        sys.stdout.write(f'{{\n  "schema": 1,\n  "writes": [\n{body}\n  ]\n}}\n')
+    return EXIT_OK
+
+
+def _writes(request: Request, cwd: str) -> "Iterator[dict[str, Any]]":
+    """Yield the arguments of `inbox.put` for each text."""
+    said: dict[str, Any] = {**request.said, "tags": request.tags, "event_time": request.event_time}
+    for text in request.texts:
+        yield {**said, "text": text}
+    for path in request.paths:
+        if path != STDIN:
+            file = os.path.join(cwd, path)
+            modified = os.stat(file).st_mtime_ns
+            yield {**said, "text": _read(path), "read_from": file, "modified_ns": modified}
+    if STDIN in request.paths:
+        text = _decoded(_standard_input(request), "standard input")
+        if request.as_lines:
+            for number, line in enumerate(text.split("\n"), start=1):
+                if line.strip():
+                    yield {**said, **_of_line(line, number)}
+        else:
+            yield {**said, "text": text}
+
+
+def _standard_input(request: Request) -> bytes:
+    if sys.stdin.isatty() and not request.quiet:
+        sys.stderr.write("reading from the terminal; end with ^D\n")
+    if request.as_lines:
+        return sys.stdin.buffer.read()
+    return sys.stdin.buffer.read(inbox.MOST_BYTES + 1)
+
+
+def _read(path: str) -> str:
+    with open(path, "rb") as file:
+        return _decoded(file.read(inbox.MOST_BYTES + 1), f'"{path}"')
+
+
+def _decoded(raw: bytes, what: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(raw) > inbox.MOST_BYTES:
+            # Cut within a character; the length is what is wrong.
+            return raw.decode("utf-8", "replace")
+        raise UsageError(
+            f"{what} is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+        ) from error
+
+
+def _of_line(line: str, number: int) -> "dict[str, Any]":
+    """Return what one JSON line says: a text, or an object with `text` and what is said of it."""
+    import json
+
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise UsageError(f"line {number} is no JSON: {error}", hint=_LINE_HINT) from error
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        raise UsageError(f"line {number} has no text", hint=_LINE_HINT)
+    found: dict[str, Any] = {"text": value.pop("text")}
+    for name, given in value.items():
+        if not _is_known(name, given):
+            raise UsageError(f'line {number} says "{name}" in a way that means nothing', hint=_LINE_HINT)
+        found[name] = _moment(given, number) if name == "event_time" else given
+    return found
+
+
+def _is_known(name: str, value: object) -> bool:
+    """Tell whether a field of a line has a meaning, and its value the right form."""
+    if name == "tags":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if name == "metadata":
+        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    return name in _LINE_FIELDS and isinstance(value, str)
+
+
+def _moment(text: str, number: int) -> "datetime":
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            f'line {number}: "{text}" is not a date', hint="write 2026-03-15T10:00:00Z"
+        ) from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+_LINE_HINT = '{"text": "what to remember", "type": "decision", "title": "...", "tags": ["..."]}'

@@ -10,8 +10,8 @@ from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.phrases import Wanted
 from ragmem.catalog.segments import Array, damaged
 from ragmem.catalog.terms import MAX_TERMS, LexicalHits, terms_of
-from ragmem.catalog.words import is_pair
 from ragmem.domain.model import Hit
+from ragmem.domain.words import is_pair
 
 K1 = 1.2
 B = 0.75

@@ -9,7 +9,7 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.corpus import corpus_of, postings
 from ragmem.catalog.database import Database
 from ragmem.catalog.terms import term_of
-from ragmem.catalog.words import folded
+from ragmem.domain.words import folded
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ragmem.catalog.corpus import Corpus, corpus_of, places_of, postings
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.segments import Array, damaged
 from ragmem.catalog.terms import term_of
-from ragmem.catalog.words import folded
+from ragmem.domain.words import folded
 
 MOST_CHECKED = 2_000
 """Texts that are read for one question; a phrase of the commonest words is not sought further."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 
-from ragmem.catalog.words import folded, pairs, stem
 from ragmem.domain.identifiers import parts
 from ragmem.domain.model import Hit
+from ragmem.domain.words import folded, pairs, stem
 
 TITLE, HEADING, TAGS, PLACE = 3, 2, 2, 1
 """How often a word counts there; in the text once. A title says more of a memory than a word of its text."""

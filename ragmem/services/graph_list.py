@@ -13,8 +13,8 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_spellings import spellings
 from ragmem.catalog.passages import Passage, passages
 from ragmem.catalog.terms import STOP_WORDS, terms_of
-from ragmem.catalog.words import pairs, stem, words_of
 from ragmem.domain.model import Hit
+from ragmem.domain.words import pairs, stem, words_of
 from ragmem.ports import Store, TellsMentions
 
 FIRST = 3

@@ -64,6 +64,18 @@ class Lives:
             row = connection.execute(f"{statement} WHERE m.id = ?1", (identifier,)).fetchone()
         return None if row is None else _entry(row, policy)
 
+    def some(self, ids: Iterable[str], *, policy: LifecyclePolicy) -> dict[str, Entry]:
+        """Return those memories that are there as the rules see them, by id."""
+        statement = _ENTRY.format(recalled=" WHERE id IN ({0})")
+        found: dict[str, Entry] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                rows = connection.execute(
+                    f"{statement.format(marks(batch))} WHERE m.id IN ({marks(batch)})", [*batch, *batch]
+                )
+                found |= {entry.id: entry for entry in (_entry(row, policy) for row in rows)}
+        return found
+
     def of(self, ids: Iterable[str]) -> dict[str, LifeRow]:
         """Return what is kept of those ids of which something is, archived memories included."""
         found: dict[str, LifeRow] = {}

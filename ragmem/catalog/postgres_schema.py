@@ -332,6 +332,8 @@ CREATE TABLE IF NOT EXISTS gc_runs (
   started_at BIGINT NOT NULL,
   ended_at BIGINT,
   undone_at BIGINT,
+  caller TEXT COLLATE "C" NOT NULL,       -- who wanted it: gc, idle, forget
+  archived INTEGER NOT NULL DEFAULT 0,  -- memories of it that lie in the archive
   counts TEXT COLLATE "C" NOT NULL
 );
 CREATE TABLE IF NOT EXISTS sessions (

@@ -358,6 +358,8 @@ CREATE TABLE IF NOT EXISTS gc_runs (
   started_at INTEGER NOT NULL,
   ended_at INTEGER,            -- empty while it runs, and after a kill
   undone_at INTEGER,
+  caller TEXT NOT NULL,       -- who wanted it: gc, idle, forget
+  archived INTEGER NOT NULL DEFAULT 0,  -- memories of it that lie in the archive
   counts TEXT NOT NULL         -- JSON: action and rule -> memories
 ) WITHOUT ROWID;
 

@@ -5,10 +5,12 @@ from typing import Self
 
 from ragmem.catalog.archive import Archive
 from ragmem.catalog.code import Code
+from ragmem.catalog.connections import Connections
 from ragmem.catalog.database import Database
 from ragmem.catalog.entity_names import EntityNames
 from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
+from ragmem.catalog.gc_runs import GcRuns
 from ragmem.catalog.lives import Lives
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
@@ -36,6 +38,7 @@ class Catalog:
         self.files = Files(self.database)
         self.projects = Projects(self.database)
         self.archive = Archive(self.database)
+        self.gc_runs = GcRuns(self.database)
         self.log = Log(self.database)
         self.extractions = Extractions(self.database)
         self.names = EntityNames(self.database)
@@ -44,6 +47,7 @@ class Catalog:
         self.code = Code(self.database)
         self.lives = Lives(self.database)
         self.sessions = Sessions(self.database)
+        self.connections = Connections(self.database)
 
     @classmethod
     def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

@@ -1,0 +1,280 @@
+"""Links between memories of one project, which memories were compared with which model, and by what scale."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from ragmem.catalog import database as databases
+from ragmem.catalog.batches import batches, marks
+from ragmem.catalog.migrations import table_exists
+from ragmem.catalog.rows import from_stamp, to_stamp
+from ragmem.domain.connections import Scale
+from ragmem.domain.lifecycle import Connection
+from ragmem.domain.model import State
+
+_SCALE = "connections/"
+"""Before the id of the model, in the catalog's table `meta`."""
+
+_ENDS = (
+    "SELECT a.id, b.id, c.cosine, c.shared, c.strength FROM connections c"
+    " JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
+)
+
+# What was deleted or moved to another project since it was read is left out.
+_INSERT = (
+    "INSERT INTO connections (low, high, cosine, shared, strength)"
+    " SELECT a.n, b.n, CAST(?3 AS FLOAT), CAST(?4 AS FLOAT), CAST(?5 AS FLOAT) FROM memories a"
+    " JOIN memories b ON b.n = ?2 AND b.project = a.project WHERE a.n = ?1 AND a.n < b.n"
+    " ON CONFLICT (low, high) DO UPDATE SET"
+    " cosine = excluded.cosine, shared = excluded.shared, strength = excluded.strength"
+)
+_COMPARED = (
+    "INSERT INTO compared (memory, content_hash, model) SELECT n, content_hash, ?3 FROM memories"
+    " WHERE n = ?1 AND content_hash = ?2"
+    " ON CONFLICT (memory) DO UPDATE SET content_hash = excluded.content_hash, model = excluded.model"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A memory of a project as it is compared; `compared`: with all others, by its text and model of now.
+
+    `before`: it was compared, though perhaps with another text or model.
+    """
+
+    number: int
+    id: str
+    spec: str
+    content_hash: str
+    compared: bool
+    before: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A connection by the numbers of its memories, low < high."""
+
+    low: int
+    high: int
+    cosine: float
+    shared: float
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScale:
+    """A scale with the day it was measured."""
+
+    scale: Scale
+    measured_at: datetime
+
+
+class Connections:
+    """The connections of one database."""
+
+    def __init__(self, database: databases.Database) -> None:
+        self._database = database
+
+    def of(self, projects: Sequence[str] | None = None) -> list[Connection]:
+        """Return all connections of these projects (None: of all), by their ids."""
+        where = "" if projects is None else f" WHERE a.project IN ({marks(projects)})"
+        with self._database.read() as connection:
+            rows = connection.execute(f"{_ENDS}{where}", list(projects or ()))
+            return sorted(map(_connection, rows), key=lambda one: (one.first, one.second))
+
+    def neighbours(self, identifier: str) -> list[Connection]:
+        """Return the connections of one memory, strongest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"{_ENDS} WHERE a.id = ?1 UNION ALL {_ENDS} WHERE b.id = ?1", (identifier,)
+            )
+            return sorted(map(_connection, rows), key=lambda one: (-one.strength, one.first, one.second))
+
+    def degree(self, ids: Iterable[str] | None = None) -> dict[str, int]:
+        """Return how many connections each memory has; those without any are absent. None: of all."""
+        found: dict[str, int] = {}
+        with self._database.read() as connection:
+            if ids is None:
+                parts: Iterator[tuple[str, list[str]]] = iter([("", [])])
+            else:
+                parts = ((f"WHERE m.id IN ({marks(part)}) ", part) for part in batches(ids))
+            for where, part in parts:
+                for end in ("low", "high"):
+                    for key, count in connection.execute(
+                        f"SELECT m.id, count(*) FROM memories m JOIN connections c ON c.{end} = m.n"
+                        f" {where}GROUP BY m.id",
+                        part,
+                    ):
+                        found[key] = found.get(key, 0) + count
+        return found
+
+    def count(self) -> int:
+        """Return how many connections there are."""
+        with self._database.read() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM connections").fetchone()
+        return int(count)
+
+    def drop(self, ids: Iterable[str] | None = None) -> None:
+        """Forget the connections of some memories, or all; they count as not compared then."""
+        with self._database.write() as connection:
+            if ids is None:
+                for table in ("connections", "compared"):
+                    connection.execute(f"DELETE FROM {table}")
+                return
+            for part in batches(ids):
+                numbers = [
+                    number
+                    for (number,) in connection.execute(
+                        f"SELECT n FROM memories WHERE id IN ({marks(part)})", part
+                    )
+                ]
+                where = f"({marks(numbers)})"
+                for column in ("low", "high"):
+                    connection.execute(f"DELETE FROM connections WHERE {column} IN {where}", numbers)
+                connection.execute(f"DELETE FROM compared WHERE memory IN {where}", numbers)
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many memories each project has that have vectors."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT project, count(*) FROM memories WHERE state = ?"
+                    " GROUP BY project ORDER BY project",
+                    (State.INDEXED.value,),
+                ).fetchall()
+            )
+
+    def sample(self, project: str, most: int) -> list[str]:
+        """Return ids of a project's memories that have vectors, always the same: ids are hashes."""
+        with self._database.read() as connection:
+            return [
+                key
+                for (key,) in connection.execute(
+                    "SELECT id FROM memories WHERE project = ? AND state = ? ORDER BY id LIMIT ?",
+                    (project, State.INDEXED.value, most),
+                )
+            ]
+
+    def waiting(self, model: str) -> dict[str, int]:
+        """Return project -> how many of its memories were not compared with this text by this model."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT m.project, count(*) FROM memories m LEFT JOIN compared c ON c.memory = m.n"
+                    " WHERE m.state = ? AND (c.memory IS NULL OR c.content_hash <> m.content_hash"
+                    " OR c.model <> ?) GROUP BY m.project ORDER BY m.project",
+                    (State.INDEXED.value, model),
+                ).fetchall()
+            )
+
+    def members(self, project: str, model: str) -> list[Member]:
+        """Return the memories of a project that have vectors, as they came in."""
+        with self._database.read() as connection:
+            return [
+                Member(number, key, spec, digest, known == digest and compared_by == model, known is not None)
+                for number, key, spec, digest, known, compared_by in connection.execute(
+                    "SELECT m.n, m.id, m.spec, m.content_hash, c.content_hash, c.model FROM memories m"
+                    " LEFT JOIN compared c ON c.memory = m.n WHERE m.project = ? AND m.state = ?"
+                    " ORDER BY m.n",
+                    (project, State.INDEXED.value),
+                )
+            ]
+
+    def names(self, project: str, numbers: Iterable[int] | None = None) -> dict[int, frozenset[str]]:
+        """Return memory -> the entities that it names, of a project's memories or some of them."""
+        found: dict[int, set[str]] = {}
+        mentioned = (
+            "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+            " WHERE e.project = ?"
+        )
+        with self._database.read() as connection:
+            if numbers is None:
+                parts: Iterator[tuple[str, list[int]]] = iter([("", [])])
+            else:
+                parts = ((f" AND x.memory IN ({marks(part)})", part) for part in batches(numbers))
+            for where, part in parts:
+                for memory, name in connection.execute(mentioned + where, (project, *part)):
+                    found.setdefault(memory, set()).add(name)
+        return {memory: frozenset(names) for memory, names in found.items()}
+
+    def edges(self, numbers: Iterable[int]) -> list[Edge]:
+        """Return the connections of these memories, each once."""
+        found: dict[tuple[int, int], Edge] = {}
+        with self._database.read() as connection:
+            for part in batches(numbers):
+                for column in ("low", "high"):
+                    for row in connection.execute(
+                        "SELECT low, high, cosine, shared, strength FROM connections"
+                        f" WHERE {column} IN ({marks(part)})",
+                        part,
+                    ):
+                        found[row[0], row[1]] = Edge(*row)
+        return list(found.values())
+
+    def write(
+        self,
+        edges: Iterable[Edge],
+        *,
+        compared: Mapping[int, str],
+        model: str,
+        without: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        """Write connections and which memories (number -> hash of the text) were compared, at once.
+
+        `without` are pairs that are no longer connected. What has gone since, or has another text by now, is
+        left out.
+        """
+        with self._database.write() as connection:
+            connection.executemany("DELETE FROM connections WHERE low = ? AND high = ?", list(without))
+            connection.executemany(
+                _INSERT,
+                [
+                    (one.low, one.high, one.cosine, one.shared, one.strength)
+                    for one in sorted(edges, key=lambda one: (one.low, one.high))
+                ],
+            )
+            connection.executemany(
+                _COMPARED, [(number, digest, model) for number, digest in sorted(compared.items())]
+            )
+
+    def scale(self, model: str) -> KeptScale | None:
+        """Return the scale of a model's cosines, None where none was measured."""
+        if not self._database.exists():
+            return None
+        with self._database.read() as connection:
+            if not table_exists(self._database, connection, "meta"):
+                return None
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_SCALE + model,)).fetchone()
+        return _scale_in(row[0]) if row else None
+
+    def keep_scale(self, model: str, scale: Scale, *, now: datetime, anew: bool) -> None:
+        """Keep a scale; `anew`: nothing counts as compared any longer, for it was judged by another."""
+        content = orjson.dumps({**asdict(scale), "measured_at": to_stamp(now)}).decode()
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (_SCALE + model,))
+            connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_SCALE + model, content))
+            if anew:
+                connection.execute("UPDATE compared SET model = '' WHERE model = ?", (model,))
+
+
+def _connection(row: Sequence[Any]) -> Connection:
+    one, other = sorted(row[:2])
+    return Connection(one, other, *row[2:])
+
+
+def _scale_in(text: str) -> KeptScale | None:
+    """Return a scale; None for what this release cannot read, so that it is measured anew."""
+    try:
+        content = orjson.loads(text)
+        scale = Scale(
+            float(content["unrelated"]),
+            float(content["related"]),
+            int(content["memories"]),
+            int(content["pairs"]),
+        )
+        return KeptScale(scale, from_stamp(int(content["measured_at"])))
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -79,6 +79,13 @@ def test_the_category_is_the_first_that_fits(text, category):
         "User prefers short answers.",
         "From now on, run the tests before each commit.",
         "- Never push to the release branch.",
+        "User: the harbour list belongs right before the tide tables.",
+        "Before every release run the tide check; the pier refuses it otherwise.",
+        "The quay keeps its own clock. Never set it by hand.",
+        "## Naming guidelines\n\nBoats are named by their berth.",
+        "Boats have one berth.\n\n**How to apply:** ask the harbour office.",
+        "- Keep the log short.\n- A new berth must have a light.\n",
+        "Tow the barge with the small tug (not with the ferry).",
     ],
 )
 def test_decisions_and_standing_instructions_are_protected(text):
@@ -92,6 +99,11 @@ def test_decisions_and_standing_instructions_are_protected(text):
         "commit this please",
         "The parser failed on an empty line.",
         "The module has two classes and a queue.",
+        "You are a harbour master. Never leave the quay.",
+        "Write the name of the boat here: [name of boat]. Always ask first.",
+        "<system-reminder>\nYou MUST NOT moor here.\n</system-reminder>",
+        "User: hello\nAssistant: hello, how can I help?",
+        "A new berth must have a light.",
     ],
 )
 def test_orders_of_the_moment_and_descriptions_are_not_protected(text):
@@ -114,7 +126,22 @@ def test_judging_twice_gives_the_same(text, title):
 
 
 @pytest.mark.parametrize(
-    "unit", ["\t", " ", "- **", "a ", "# ", "not ", "adr-1 ", "replaced with ", "`a/", "\n"]
+    "unit",
+    [
+        "\t",
+        " ",
+        "- **",
+        "a ",
+        "# ",
+        "not ",
+        "adr-1 ",
+        "replaced with ",
+        "`a/",
+        "\n",
+        "[a ",
+        "user: ",
+        "- a (not",
+    ],
 )
 def test_no_text_takes_long_to_judge(unit):
     text = unit * (40_000 // len(unit))

@@ -107,6 +107,10 @@ def put(
     the home cannot be written.
     """
     content = checked(text)
+    if project and not project.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise UsageError(
+            f'"{project}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
+        )
     if type and type not in TYPES:
         raise UsageError(f'"{type}" is no type of an entry', hint=f"types: {', '.join(TYPES)}")
     said = {
@@ -135,7 +139,9 @@ def put(
         raise UsageError(
             f"title, tags and metadata are longer than {MOST_HEADER_BYTES:,} bytes", hint="shorten them"
         )
-    identity = [said[name] for name in ("project", "spec", "type", "source", "uri")]
+    identity = [said[name] for name in ("project", "spec", "type", "source", "uri", "modified")]
+    # What has a place of its own may be written there, changed, and changed back: each time counts.
+    identity += [said["at"]] if uri else []
     key = "\x1f".join((places["root"], places["file"], *identity, " ".join(text.split())))
     name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     whole = f"{_MAGIC}{hashlib.sha256(rest).hexdigest()}\n".encode() + rest
@@ -251,6 +257,11 @@ def _sync(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_empty(inbox: str) -> bool:
+    """Tell whether nothing waits; this is all that an empty inbox costs a question."""
+    return not _names(inbox)
 
 
 def waiting(inbox: str) -> list[str]:

@@ -154,6 +154,17 @@ class Memories:
                     found[memory.id] = memory
         return found
 
+    def alike(self, hashes: Iterable[str]) -> list[Memory]:
+        """Return the memories whose texts have one of these content hashes."""
+        found: list[Memory] = []
+        with self._database.read() as connection:
+            for batch in batches(hashes):
+                rows = connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE content_hash IN ({marks(batch)})", batch
+                )
+                found += [memory_from(row) for row in rows]
+        return found
+
     def outlines(self, ids: Iterable[str]) -> dict[str, Outline]:
         """Return the outlines of those ids that exist; no text is read."""
         found: dict[str, Outline] = {}

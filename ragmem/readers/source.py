@@ -90,18 +90,26 @@ def read_file(
     except SourceError as error:
         return Reading(path, error=error, size=size, modified_ns=modified_ns)
     scope = projects.scope_of(path, spec)
-    drafts, warnings = READERS[spec.reader](path, text, spec, modified=_moment(modified_ns), scope=scope)
+    drafts, warnings = drafts_in(path, text, spec, settings=settings, modified_ns=modified_ns, scope=scope)
     problem_of_all = None
     if not drafts:
         problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
     return Reading(
         path,
-        drafts=tuple(_tagged(draft, path, settings) for draft in drafts),
+        drafts=tuple(drafts),
         error=problem_of_all,
         warnings=tuple(warnings),
         size=size,
         modified_ns=modified_ns,
     )
+
+
+def drafts_in(
+    path: Path, text: str, spec: SourceSpec, *, settings: Settings, modified_ns: int, scope: Scope
+) -> tuple[list[Draft], list[str]]:
+    """Return the drafts in the text of a file, and warnings; never raises for any text."""
+    drafts, warnings = READERS[spec.reader](path, text, spec, modified=_moment(modified_ns), scope=scope)
+    return [_tagged(draft, path, settings) for draft in drafts], warnings
 
 
 def _moment(nanoseconds: int) -> datetime:

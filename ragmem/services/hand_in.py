@@ -79,16 +79,19 @@ def draft_of_text(
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
     scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
+    draft = plain_draft(text, scope=scope)
+    return replace(draft, title=title or draft.title, event_time=wish.at, kind=wish.kind, tags=wish.tags)
+
+
+def plain_draft(text: str, *, scope: Scope) -> Draft:
+    """Return the draft of a text without a file: its first line is the title, its content the identity."""
     first = next(line.strip("# \t") for line in text.splitlines() if line.strip())
     return Draft(
         source=SOURCE,
         uri=f"stdin:{content_hash(text)[:16]}",
         text=text,
-        title=title or first[:TITLE_LENGTH],
-        event_time=wish.at,
+        title=first[:TITLE_LENGTH],
         scope=scope,
-        kind=wish.kind,
-        tags=wish.tags,
     )
 
 
@@ -131,9 +134,9 @@ def drafts_of_paths(
 
 
 def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
-    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
     if not path.is_dir():
-        return [(path, replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec)]
+        return [(path, source_of_file(path))]
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
     # Glob characters in the folder's own name are not meant as such.
     inside = replace(spec, globs=tuple(f"**/*{suffix}" for suffix in TEXT_SUFFIXES))
     files = find_files(inside, home=home, settings=settings).files
@@ -145,20 +148,29 @@ def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, So
     return [(file, inside) for file in files]
 
 
+def source_of_file(path: Path) -> SourceSpec:
+    """Return the source that a file is, which tells how it is read."""
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
+    return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec
+
+
 def scope_of(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
     """Return to whom something belongs: as the person says, else to the project of a path, else to the user.
 
     Raises UsageError for a name that several projects have, or that none can have.
     """
     if wish.project:
-        return Scope(_project_named(catalog, wish.project), wish.spec)
+        return Scope(project_named(catalog, wish.project), wish.spec)
     # A note in a folder that is no project is the person's: asked anywhere, it should be found.
     identity = projects.marked_project_of(path)
     return Scope(identity.id if identity else USER, wish.spec)
 
 
-def _project_named(catalog: Catalog, name: str) -> str:
-    """Return the id of a known project, or start a new one of this name."""
+def project_named(catalog: Catalog, name: str) -> str:
+    """Return the id of a known project, or start a new one of this name.
+
+    Raises UsageError for a name that several projects have, or that none can have.
+    """
     if catalog.exists():
         catalog.prepare()
         try:

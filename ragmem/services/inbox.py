@@ -1,0 +1,312 @@
+"""Take what waits in the inbox into the catalog, each write once, whoever is killed or does it at a time.
+
+A file leaves the inbox only after its memory is durable in the catalog; until then it is found there by the
+next drain, which leaves alone what the catalog has already. No model is needed: full text finds what was
+taken in, and whoever indexes next makes the rest.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ragmem import inbox
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings
+from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
+from ragmem.domain.model import Draft, Memory, State, Tier
+from ragmem.errors import SourceError, StorageError, StoreBusyError
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services.inbox_drafts import drafts_of, said
+from ragmem.services.judge import Judged, judge
+from ragmem.services.scope import finder, remember_projects
+
+BATCH = 32
+"""Writes in one transaction."""
+
+BATCH_BYTES = 400_000
+
+QUICK_FILES = 50
+QUICK_SECONDS = 0.2
+QUICK_BYTES = 100_000
+"""What a question takes in before it is answered: so many files, in so much time, none of them larger."""
+
+STALE = timedelta(hours=1)
+"""Age at which the draft of a write is one that a killed process left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a drain may do; None: everything, however long it takes."""
+
+    files: int | None = None
+    seconds: float | None = None
+    bytes: int | None = None
+
+
+ALL = Limits()
+QUICK = Limits(QUICK_FILES, QUICK_SECONDS, QUICK_BYTES)
+
+
+@dataclass(slots=True)
+class Drained:
+    """What became of the writes: ids of new or changed memories, duplicates, files set aside and left."""
+
+    ids: list[str] = field(default_factory=list)
+    duplicates: int = 0
+    aside: int = 0
+    left: int = 0
+
+    @property
+    def writes(self) -> int:
+        """How many were taken in."""
+        return len(self.ids) + self.duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What lies in an inbox: how many writes, since when, and what was set aside, with the reason."""
+
+    writes: int = 0
+    since: datetime | None = None
+    aside: tuple[tuple[Path, str], ...] = ()
+
+
+def waiting(data: Path) -> Waiting:
+    """Return what lies in the inbox of a home; nothing is changed."""
+    folder = inbox.folder_in(data)
+    names = inbox.waiting(folder)
+    since = None
+    if names:
+        try:
+            since = datetime.fromtimestamp(Path(folder, names[0]).lstat().st_mtime, UTC)
+        except FileNotFoundError:  # taken in since
+            names = inbox.waiting(folder)
+    aside = Path(folder, inbox.ASIDE)
+    found = sorted(aside.iterdir()) if aside.is_dir() else []
+    return Waiting(len(names), since, tuple((path, _problem(path)) for path in found))
+
+
+def _problem(path: Path) -> str:
+    try:
+        said(inbox.read(str(path)))
+    except SourceError as error:
+        return str(error)
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return "it can be read: move it back into the folder above"
+
+
+@dataclass(slots=True)
+class _Item:
+    """A file of the inbox and what it says, as far as that is still wanted."""
+
+    path: Path
+    judged: list[Judged]
+
+
+def drain(
+    catalog: Catalog,
+    settings: Settings,
+    *,
+    home: Path,
+    now: datetime,
+    limits: Limits = ALL,
+) -> Drained:
+    """Take writes into the catalog in the order in which they were written; each batch is one transaction.
+
+    What cannot be read as a write is set aside and blocks nothing. Costs one look into a folder where
+    nothing waits. Raises StoreBusyError and StorageError where the catalog cannot be written; what was taken
+    in before is, and the rest waits.
+    """
+    folder = Path(inbox.folder_in(settings.places.data))
+    names = inbox.waiting(str(folder))
+    done = Drained()
+    if not names:
+        return done
+    _sweep(folder, now)
+    catalog.prepare()
+    began = time.monotonic()
+    projects = finder(catalog, home=home)
+    wanted = names[: limits.files]
+    for batch in _batches(folder, wanted, limits):
+        items = []
+        for path in batch:
+            if _is_late(began, limits):
+                break
+            item = _read(path, catalog, settings, projects, now=now)
+            if item is not None:
+                items.append(item)
+            elif _set_aside(path):
+                done.aside += 1
+        if items:
+            rest = None if limits.seconds is None else max(0.02, limits.seconds - (time.monotonic() - began))
+            _take_in(catalog, items, projects, done, now=now, patience=rest)
+        if _is_late(began, limits):
+            break
+    done.left = len(inbox.waiting(str(folder)))
+    return done
+
+
+def drain_quickly(catalog: Catalog, settings: Settings, *, home: Path, now: datetime) -> str:
+    """Take in what a question has the time for; return what a person should know of the rest, or nothing."""
+    try:
+        left = drain(catalog, settings, home=home, now=now, limits=QUICK).left
+    except (StorageError, StoreBusyError) as error:
+        return f"what waits in the inbox was not asked: {error.told}"
+    if not left:
+        return ""
+    waits = "1 write waits" if left == 1 else f"{left:,} writes wait"
+    return f"{waits} in the inbox: `ragmem ingest --drain` takes in all of them"
+
+
+def _is_late(began: float, limits: Limits) -> bool:
+    return limits.seconds is not None and time.monotonic() - began > limits.seconds
+
+
+def _batches(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[list[Path]]:
+    """Yield the files to be taken in together; one too large for the limits stays for another time."""
+    batch: list[Path] = []
+    size = 0
+    for name in names:
+        path = folder / name
+        try:
+            length = path.lstat().st_size
+        except FileNotFoundError:
+            continue
+        if limits.bytes is not None and length > limits.bytes:
+            continue
+        if batch and (len(batch) >= BATCH or size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += length
+    if batch:
+        yield batch
+
+
+def _read(
+    path: Path, catalog: Catalog, settings: Settings, projects: ProjectFinder, *, now: datetime
+) -> _Item | None:
+    """Return what a file says; None where it is no write. One that has gone says nothing."""
+    try:
+        write = inbox.read(str(path))
+        drafts = drafts_of(write, catalog=catalog, projects=projects, settings=settings)
+    except FileNotFoundError:
+        return _Item(path, [])
+    except (SourceError, OSError):
+        return None
+    # Here the secrets of a draft would be taken out, before anything of it is judged or kept.
+    return _Item(path, [_judged(draft, settings, now=now) for draft in drafts])
+
+
+def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Judged:
+    """Judge a draft; what was called a decision or thought is never of too little worth for the index."""
+    if draft.metadata.get("type") in PROTECTED_TYPES:
+        return judge(draft, now=now, sizes=settings.chunking, rule="off")
+    return judge(draft, now=now, sizes=settings.chunking, keep_discarded=True)
+
+
+def _set_aside(path: Path) -> bool:
+    try:
+        inbox.set_aside(str(path.parent), path.name)
+    except OSError:
+        # Gone, or in a folder that cannot be written: it blocks nothing where it is, and `doctor` tells.
+        return False
+    return True
+
+
+def _take_in(
+    catalog: Catalog,
+    items: Sequence[_Item],
+    projects: ProjectFinder,
+    done: Drained,
+    *,
+    now: datetime,
+    patience: float | None,
+) -> None:
+    """Make the memories of some files durable in one transaction, then remove the files."""
+    with catalog.database.write(patience=patience):
+        # What another drain has taken in meanwhile may even have been archived since.
+        present = [item for item in items if item.path.exists()]
+        fresh, doubled = _fresh(catalog, [judged for item in present for judged in item.judged])
+        if fresh:
+            remember_projects(catalog, projects)
+            catalog.memories.accept([(judged.memory, judged.chunks) for judged in fresh])
+            catalog.log.write("inbox", {"memories": len(fresh), "duplicates": doubled}, now=now)
+    for item in present:
+        item.path.unlink(missing_ok=True)
+    done.ids += [judged.memory.id for judged in fresh]
+    done.duplicates += doubled
+
+
+def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], int]:
+    """Return what the catalog does not have yet, the last of each id, and how much of it is doubled."""
+    known = catalog.memories.get(item.memory.id for item in judged)
+    alike = catalog.memories.alike(item.memory.content_hash for item in judged)
+    fresh: dict[str, Judged] = {}
+    doubled = 0
+    for item in judged:
+        memory = item.memory
+        before = known.get(memory.id)
+        if before is not None and before.content_hash == memory.content_hash:
+            merged = _raised(before, memory)
+            if merged is None:
+                doubled += 1
+                continue
+            item = replace(item, memory=merged)  # noqa: PLW2901 - the same write, with what was said before
+        elif before is None and _is_told(memory, alike):
+            doubled += 1
+            continue
+        elif before is not None and memory.state is State.BUFFERED and before.state is not State.BUFFERED:
+            # The store has its former text until it is indexed again.
+            whole = replace(memory, state=State.PENDING, tier=Tier.INGEST)
+            item = replace(item, memory=whole)  # noqa: PLW2901 - the same write
+        known[memory.id] = item.memory
+        alike.append(item.memory)
+        fresh[memory.id] = item
+    return list(fresh.values()), doubled
+
+
+def _raised(before: Memory, memory: Memory) -> Memory | None:
+    """Return a memory with what a second write of its text says of it; None where that is nothing new.
+
+    A type that protects is never taken away by a write that says another.
+    """
+    said, protected = memory.metadata.get("type"), entry_type(before) in PROTECTED_TYPES
+    if (
+        not said
+        or said == before.metadata.get("type")
+        or (protected and EntryType(said) not in PROTECTED_TYPES)
+    ):
+        return None
+    return replace(
+        memory,
+        event_time=before.event_time,
+        title=before.title,
+        tags=tuple(dict.fromkeys((*before.tags, *memory.tags))),
+        metadata={**before.metadata, **memory.metadata},
+    )
+
+
+def _is_told(memory: Memory, alike: Sequence[Memory]) -> bool:
+    """Tell whether another memory of the same scope has the text, and protects it as well."""
+    protected = memory.protected or entry_type(memory) in PROTECTED_TYPES
+    return any(
+        other.content_hash == memory.content_hash
+        and other.scope == memory.scope
+        and (not protected or other.protected or entry_type(other) in PROTECTED_TYPES)
+        for other in alike
+    )
+
+
+def _sweep(folder: Path, now: datetime) -> None:
+    """Remove drafts of writes whose process was killed: nobody was ever told that they are stored."""
+    for name in inbox.unfinished(str(folder)):
+        path = folder / name
+        try:
+            if now.timestamp() - path.lstat().st_mtime > STALE.total_seconds():
+                path.unlink()
+        except OSError:  # finished or swept since, or not ours to remove
+            continue

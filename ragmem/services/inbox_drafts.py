@@ -1,0 +1,90 @@
+"""A write of the inbox becomes drafts: read as the file that it was, or as a text, and given its scope."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings
+from ragmem.domain.model import USER, Draft, Kind, Scope
+from ragmem.errors import SourceError, UsageError
+from ragmem.inbox import Write
+from ragmem.readers.files import show
+from ragmem.readers.scope import ProjectFinder
+from ragmem.readers.source import NANOSECONDS, drafts_in
+from ragmem.services.hand_in import SOURCE, plain_draft, project_named, source_of_file
+
+
+def drafts_of(write: Write, *, catalog: Catalog, projects: ProjectFinder, settings: Settings) -> list[Draft]:
+    """Return the drafts of a write, one as a rule; raises SourceError where it says what cannot be."""
+    at, event_time, kind = said(write)
+    scope = _scope_of(write, catalog=catalog, projects=projects)
+    fields = write.fields
+    metadata = {**write.metadata}
+    metadata |= {name: fields[name] for name in ("type", "session") if name in fields}
+    return [
+        replace(
+            draft,
+            kind=kind or draft.kind,
+            tags=tuple(dict.fromkeys((*draft.tags, *write.tags))),
+            event_time=event_time or draft.event_time or at,
+            title=fields.get("title") or draft.title,
+            metadata={**draft.metadata, **metadata},
+        )
+        for draft in _read(write, scope, settings)
+    ]
+
+
+def said(write: Write) -> tuple[datetime, datetime | None, Kind | None]:
+    """Return when it was written, and what it says of event and kind; raises SourceError for nonsense."""
+    fields = write.fields
+    try:
+        at = datetime.fromtimestamp(int(fields["at"]) // NANOSECONDS, UTC)
+        event = datetime.fromisoformat(fields["event"]) if "event" in fields else None
+        kind = Kind(fields["kind"]) if "kind" in fields else None
+        int(fields.get("modified", 0))
+    except (KeyError, ValueError, OverflowError, OSError) as error:
+        raise SourceError(f"its head says what cannot be: {error}") from error
+    return at, event.replace(tzinfo=event.tzinfo or UTC) if event else None, kind
+
+
+def _read(write: Write, scope: Scope, settings: Settings) -> list[Draft]:
+    """Return the text as drafts; whatever a reader cannot make of a file, its text is kept."""
+    text = write.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    file = write.fields.get("file", "")
+    plain = plain_draft(text, scope=scope)
+    if not file:
+        source, uri = write.fields.get("source"), write.fields.get("uri")
+        return [replace(plain, source=source or plain.source, uri=uri or plain.uri)]
+    path = Path(show(Path(file)))
+    drafts, _ = drafts_in(
+        path,
+        text,
+        source_of_file(path),
+        settings=settings,
+        modified_ns=int(write.fields.get("modified", 0)),
+        scope=scope,
+    )
+    if drafts and all(draft.text.strip() for draft in drafts):
+        return [replace(draft, scope=scope) for draft in drafts]
+    return [replace(plain, source=SOURCE, uri=str(path), title=path.name)]
+
+
+def _scope_of(write: Write, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+    """Return to whom a write belongs: whom it names, else the project in whose folder it was written."""
+    spec = write.fields.get("spec", "")
+    name, root = write.fields.get("project", ""), write.fields.get("root", "")
+    if name:
+        try:
+            return Scope(project_named(catalog, name), spec)
+        except UsageError:
+            # Several are called so, and nobody is here to ask: a project of this name alone holds no secret
+            # of one before the other, and `--project` finds it.
+            return Scope(name, spec)
+    if not root:
+        return Scope(USER, spec)
+    if not Path(root).is_dir():
+        known = catalog.projects.at([show(Path(root))])
+        if known is not None:
+            return Scope(known, spec)
+    return Scope(projects.project_with_root(Path(root)).id, spec)

@@ -1,0 +1,184 @@
+"""Whether a memory says something specific that one can act on; what is isolated and does not, is archived.
+
+A text is read sentence by sentence. A sentence that only accompanies work counts for nothing, a report of
+what was done for a part; any other for what it names, how it measures, and what it gives as a cause, a
+consequence or a rule.
+"""
+
+import re
+from dataclasses import dataclass
+
+from ragmem.domain.blocks import Form, units
+from ragmem.domain.chatter import Voice, voice
+from ragmem.domain.forms import COMMANDS
+from ragmem.domain.identifiers import identifiers
+from ragmem.domain.lifecycle import Entry, EntryType
+from ragmem.domain.names import KNOWN_NAMES
+
+MIN_CHARS = 50
+"""A shorter text has no substance (published rule)."""
+
+MAX_CHARS = 20_000
+"""Characters that are read."""
+
+MAX_SENTENCE_CHARS = 600
+"""A longer sentence (a log line, minified data) is judged by its beginning."""
+
+FLOOR = 1.0
+"""The score from which a text has substance."""
+
+ENOUGH = 3 * FLOOR
+"""A score at which no more of a text is read."""
+
+SHARES = {Voice.STATES: 1.0, Voice.REPORTS: 0.4, Voice.CHATTER: 0.0}
+"""What a sentence counts of what a statement would."""
+
+EXAMPLE_SHARE = 0.5
+"""What a line of an example counts of what a statement would."""
+
+STATEMENT = 1.0
+PASSING = 0.6
+"""What it counts that a text states anything, in a sentence of at least so many words: for good, or as things
+stand just now."""
+
+STATEMENT_WORDS = 6
+
+_FLAGS = re.IGNORECASE
+
+_CAUSE = re.compile(
+    r"\b(?:because|due to|caused? by|causes?|root cause|the (?:reason|culprit|cause)|turned out|"
+    r"therefore|hence|"
+    r"that is why|that's why|so that|which means|results? in|leads? to|in order to|to (?:avoid|prevent)|"
+    r"side effect|since (?:the|it|they|we|no|there)|"
+    r"(?:the|a) (?:fix|solution|workaround|trick|catch|problem|issue|bug) (?:is|was|for)|"
+    r"fix(?:ed)? (?:by|for|in)|"
+    r"work ?around|depends? on)\b",
+    _FLAGS,
+)
+_CONSEQUENCE = re.compile(
+    r"\b(?:fails?|failed|failing|failure|breaks?|broke|broken|rejects?|refuses?|crash(?:es|ed)?|panics?|"
+    r"corrupt\w*|"
+    r"loses?|lost|leaks?|hangs?|stalls?|deadlocks?|overwrit\w+|times? out|timeout|races?|errors?|"
+    r"exception|wipes?|"
+    r"deletes?|silently|otherwise|stale|missing|wrong|undefined|ignores?|conflicts?|survives?|safely|"
+    r"(?:does|do|did|is|are|was|were|can|could|will|would|has|have)(?:n't|n\u2019t| not)|cannot|"
+    r"no longer)\b",
+    _FLAGS,
+)
+_RULE = re.compile(
+    r"\b(?:must|never|always|should|only|instead of|rather than|do not|don't|don\u2019t|avoid|prefer|"
+    r"require[sd]?|"
+    r"needs? to|has to|have to|before (?:you|every|each|any|the|a|committing|pushing)|after (?:you|"
+    r"every|each)|"
+    r"make sure|ensure|as soon as|at (?:least|most)|unless|beware|careful|not allowed|mandatory|by default|"
+    r"defaults? to|in the order|order:|except)\b",
+    _FLAGS,
+)
+_VALUE = re.compile(
+    r"(?<![\w.])\d[\d.,_]*\s?(?:%|(?:ns|\u00b5s|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|"
+    r"weeks?|"
+    r"[kmgt]?i?b|[kmg]bit|bytes?|bits?|px|hz|[km]?rpm|rps|qps|tokens?|lines?|rows?|files?|items?|times?|x|"
+    r"characters?|chars?|commits?|requests?|calls?|tests?|workers?|threads?|dimensions?|chunks?|documents?|"
+    r"memories|entries|records?|points?|retries|attempts?|connections?)\b)"
+    r"|(?<![\w.])v?\d+\.\d+(?:\.\d+)?\b|(?<![\w.#/])\d{2,6}(?![\w./])",
+    _FLAGS,
+)
+_NAME = re.compile(r"[A-Za-z][\w+#.-]*[\w+#]|[A-Za-z]")
+_QUOTED = re.compile(r"[\"\u201c][^\"\u201d\n]{6,120}[\"\u201d]")
+_SLASHED = re.compile(
+    r"\b\w[\w-]{0,60}/[\w<>./-]+|\b[\w-]{1,60}\.(?:md|py|go|ts|js|rs|toml|ya?ml|json|sh|sql|txt|lock)\b"
+)
+_COMPOUND = re.compile(
+    r"\b[a-z]{2,}\d*(?:[-_][a-z0-9]{2,}){1,4}\b|(?<=[a-z,;] )[A-Z][A-Za-z]*[A-Z]\w*|\b[A-Z]{2,}s?\b"
+)
+_JUST_NOW = re.compile(
+    r"\b(?:i|me|my|you|your|today|tomorrow|yesterday|tonight|now|just|currently|here|this (?:morning|"
+    r"time|week)|"
+    r"(?:ha[sd]|have)(?: not)?(?: \w+)? \w+(?:ed|en|wn|one)|(?:ha[sd]|have) been|complete|successfully?|"
+    r"(?:was|were) (?:\w+ )?(?:successful|fixed|added|removed|updated|created))\b|^\W*\w+:\s|\?",
+    _FLAGS,
+)
+
+EVIDENCE = (
+    ("cause", 0.8, _CAUSE),
+    ("consequence", 0.5, _CONSEQUENCE),
+    ("rule", 0.6, _RULE),
+    ("value", 0.5, _VALUE),
+    ("quotation", 0.4, _QUOTED),
+)
+NAMED = 0.7
+"""What the first identifier, path or command of a sentence counts; each further one half of it."""
+
+MOST_NAMED = 3
+KNOWN = 0.4
+"""What the well-known name of a tool or a compound of technical words counts, once in a sentence."""
+
+_TYPED = frozenset({EntryType.INSIGHT, EntryType.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Substance:
+    """Whether a text has substance, its score, and in the order of their weight what made it, for people."""
+
+    passes: bool
+    score: float
+    reasons: tuple[str, ...]
+
+
+def substance(entry: Entry) -> Substance:
+    """Return whether a memory has substance; what was recorded as an insight or error needs less of it."""
+    told = substance_of(entry.text)
+    if entry.type in _TYPED and not told.passes and len(entry.text.strip()) >= MIN_CHARS:
+        score = told.score + FLOOR / 2
+        return Substance(score >= FLOOR, score, (*told.reasons, f"recorded as {entry.type}"))
+    return told
+
+
+def substance_of(text: str) -> Substance:
+    """Return whether a text has substance. It is read in linear time, its first 20,000 characters only."""
+    stripped = text[:MAX_CHARS].strip()
+    if len(stripped) < MIN_CHARS:
+        return Substance(passes=False, score=0.0, reasons=(f"shorter than {MIN_CHARS} characters",))
+    found: dict[str, float] = {}
+    voices = dict.fromkeys(Voice, 0)
+    for block, start, end in units(stripped):
+        if block.form in {Form.HEADING, Form.RULE}:
+            continue
+        sentence = stripped[start : min(end, start + MAX_SENTENCE_CHARS)]
+        manner = voice(sentence, listed=block.form is Form.ITEM)
+        voices[manner] += 1
+        if manner is Voice.CHATTER:
+            continue
+        share = EXAMPLE_SHARE if block.form is Form.FENCE else SHARES[manner]
+        for name, weight in _evidence(sentence):
+            found[name] = found.get(name, 0.0) + share * weight
+        if (
+            block.form is not Form.FENCE
+            and manner is Voice.STATES
+            and len(sentence.split()) >= STATEMENT_WORDS
+        ):
+            found["statement"] = max(found.get("statement", 0.0), _stated(sentence))
+        if sum(found.values()) >= ENOUGH:
+            break
+    score = round(sum(found.values()), 2)
+    reasons = [name for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
+    if not voices[Voice.STATES] and (spoken := voices[Voice.CHATTER] + voices[Voice.REPORTS]):
+        reasons.append(f"{spoken} of {spoken} sentences only accompany work")
+    return Substance(score >= FLOOR, score, tuple(reasons) or ("nothing specific",))
+
+
+def _stated(sentence: str) -> float:
+    return PASSING if _JUST_NOW.search(sentence) else STATEMENT
+
+
+def _evidence(sentence: str) -> list[tuple[str, float]]:
+    found = [(name, weight) for name, weight, pattern in EVIDENCE if pattern.search(sentence)]
+    named = set(identifiers(sentence)) | {match.group() for match in _SLASHED.finditer(sentence)}
+    if named:
+        found.append(("identifier", NAMED * (1 + min(MOST_NAMED, len(named) - 1) / 2)))
+    words = {word.lower().rstrip(".") for word in _NAME.findall(sentence)}
+    if words & COMMANDS:
+        found.append(("command", KNOWN))
+    if not words.isdisjoint(KNOWN_NAMES) or _COMPOUND.search(sentence):
+        found.append(("name", KNOWN))
+    return found

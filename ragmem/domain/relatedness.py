@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ragmem.domain.keywords import means_nothing
 from ragmem.domain.lifecycle import Entry
@@ -24,6 +24,11 @@ LONGEST = 64
 
 _NO_NAMES: Mapping[str, frozenset[str]] = {}
 
+_SAYS_NOTHING = -1
+"""In place of the number of a word that does not count."""
+
+_Counted = tuple["array[int]", "array[int]"]
+
 
 class Relatedness:
     """Compares memories by the words that are rare among those of their project.
@@ -33,57 +38,85 @@ class Relatedness:
     anything that all have.
     """
 
-    def __init__(self, entries: Sequence[Entry], *, names: Mapping[str, frozenset[str]] = _NO_NAMES) -> None:
-        """Read the entries; `names` are, by id, what their texts name."""
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        *,
+        names: Mapping[str, frozenset[str]] = _NO_NAMES,
+        usual: Iterable[Entry] | None = None,
+    ) -> None:
+        """Read the entries, one after the other; `names` are, by id, what their texts name.
+
+        `usual` are those that say how rare a word is; None: the entries themselves.
+        """
         self._numbers: dict[str, int] = {}
-        counted = [self._count(entry, names.get(entry.id, frozenset())) for entry in entries]
-        among = Counter(entry.scope.project for entry in entries)
-        having: dict[str, Counter[int]] = {project: Counter() for project in among}
-        for entry, (words, _) in zip(entries, counted, strict=True):
-            having[entry.scope.project].update(words)
-        self._weights = {
-            project: {
-                word: 1.0 - math.log(often) / math.log(among[project] + 1) for word, often in found.items()
-            }
-            for project, found in having.items()
-        }
-        self._project = {entry.id: entry.scope.project for entry in entries}
-        self._words = {
-            entry.id: self._telling(entry.scope.project, *found)
-            for entry, found in zip(entries, counted, strict=True)
-        }
+        self._known: dict[str, int] = {}
+        self._project: dict[str, str] = {}
+        counted: dict[str, _Counted] = {}
+        for entry in entries:
+            self._project[entry.id] = entry.scope.project
+            counted[entry.id] = self._count(entry, names.get(entry.id, frozenset()))
+        if usual is None:
+            self._weights = _weights((self._project[key], words) for key, (words, _) in counted.items())
+        else:
+            self._weights = _weights(
+                (entry.scope.project, self._count(entry, names.get(entry.id, frozenset()))[0])
+                for entry in usual
+            )
+        self._words = {key: self._telling(self._project[key], *found) for key, found in counted.items()}
 
     def shared(self, first: str, second: str) -> float:
         """Return how much two memories of one project share, by their ids: 0 nothing, 1 a lot.
 
         0 for memories of different projects, and for an id that was not among the entries.
         """
-        project = self._project.get(first, "")
-        if not project or self._project.get(second) != project:
-            return 0.0
-        one, other = self._words[first], self._words[second]
-        weights = self._weights[project]
-        both = sum(weights[word] for word in sorted(set(one).intersection(other)))
-        usual = max(1.0, math.sqrt(len(one) * len(other)) / USUAL_WORDS)
-        return 1.0 - math.exp(-both / usual / ENOUGH)
+        return self.shared_with(first, [second])[0]
 
-    def _count(self, entry: Entry, names: frozenset[str]) -> tuple["array[int]", "array[int]"]:
+    def shared_with(self, first: str, others: Sequence[str]) -> list[float]:
+        """Return what `shared` does for a memory with each of some others."""
+        project = self._project.get(first, "")
+        if not project:
+            return [0.0] * len(others)
+        weights = self._weights.get(project, {})
+        own = {word: weights.get(word, 1.0) for word in self._words[first]}
+        found = []
+        for other in others:
+            words = self._words[other] if self._project.get(other) == project else ()
+            # The exact sum, so that two memories share as much whichever is named first.
+            both = math.fsum([own[word] for word in words if word in own])
+            usual = max(1.0, math.sqrt(len(own) * len(words)) / USUAL_WORDS)
+            found.append(1.0 - math.exp(-both / usual / ENOUGH))
+        return found
+
+    def _count(self, entry: Entry, names: frozenset[str]) -> "_Counted":
         """Return the numbers of the words of an entry, and how often it has each."""
         text = f"{entry.memory.title}\n{entry.memory.indexed_text}"
-        found = Counter(stem(word) for word in folded(text) if _tells(word))
-        found.update(pairs(text))
+        known = self._known
+        found = Counter([known[word] if word in known else self._learn(word) for word in folded(text)])
+        found.pop(_SAYS_NOTHING, None)
+        found.update(map(self._number, pairs(text)))
         for name in names:
             words = folded(name)
-            found.update({" ".join(words): 1} if len(words) > 1 else ())
-        numbers = array("I", (self._numbers.setdefault(word, len(self._numbers)) for word in found))
-        return numbers, array("I", found.values())
+            if len(words) > 1:
+                found[self._number(" ".join(words))] += 1
+        return array("I", found), array("I", found.values())
+
+    def _learn(self, word: str) -> int:
+        """Return the number of a word that was not met before, and remember it."""
+        self._known[word] = number = self._number(stem(word)) if _tells(word) else _SAYS_NOTHING
+        return number
+
+    def _number(self, word: str) -> int:
+        return self._numbers.setdefault(word, len(self._numbers))
 
     def _telling(self, project: str, words: "array[int]", often: "array[int]") -> "array[int]":
         """Return the words that tell most of what a memory is about."""
         if len(words) <= MOST_WORDS:
             return words
-        weights = self._weights[project]
-        worth = {word: weights[word] * math.log1p(count) for word, count in zip(words, often, strict=True)}
+        weights = self._weights.get(project, {})
+        worth = {
+            word: weights.get(word, 1.0) * math.log1p(count) for word, count in zip(words, often, strict=True)
+        }
         return array("I", sorted(words, key=lambda word: (-worth[word], word))[:MOST_WORDS])
 
 
@@ -94,6 +127,21 @@ def strength(cosine: float, shared: float) -> float:
     small model are near where the jargon is the same, and words are shared by chance.
     """
     return (min(max(cosine, 0.0), 1.0) + min(max(shared, 0.0), 1.0)) / 2
+
+
+def _weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, float]]:
+    """Return project -> word -> what it weighs, from the project and the words of each memory."""
+    among: Counter[str] = Counter()
+    having: dict[str, Counter[int]] = {}
+    for project, words in found:
+        among[project] += 1
+        having.setdefault(project, Counter()).update(words)
+    return {
+        project: {
+            word: 1.0 - math.log(often) / math.log(among[project] + 1) for word, often in counts.items()
+        }
+        for project, counts in having.items()
+    }
 
 
 def _tells(word: str) -> bool:

@@ -21,6 +21,7 @@ from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
 from ragmem.catalog.sessions import Sessions
 from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
+from ragmem.catalog.supersessions import Supersessions
 from ragmem.catalog.usage import Usage
 
 
@@ -46,6 +47,7 @@ class Catalog:
         self.models = ModelRecords(self.database)
         self.code = Code(self.database)
         self.lives = Lives(self.database)
+        self.supersessions = Supersessions(self.database)
         self.sessions = Sessions(self.database)
         self.connections = Connections(self.database)
 

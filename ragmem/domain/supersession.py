@@ -1,8 +1,11 @@
 """Put a superseded memory behind the one that replaces it, as far as their metadata tells."""
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.ranking import Collapsed
@@ -38,32 +41,70 @@ def names(reference: str, memory: Memory) -> bool:
     )
 
 
+def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
+    """Return id of a superseded memory -> id of the one that replaces it, as these memories tell.
+
+    Only memories of one project replace each other. Of several that replace the same one the latest counts,
+    by event time. Memories that are said to replace each other, in a circle, are all returned.
+    """
+    telling = [
+        (memory, said, replaced)
+        for memory in memories
+        if memory.metadata
+        and any((said := declared(memory.metadata), replaced := declared(memory.metadata, REPLACED_BY)))
+    ]
+    if not telling:
+        return {}
+    find = _Named(memories)
+    direct: dict[str, Memory] = {}
+    for memory, said, replaced in telling:
+        pairs = [(older, memory) for reference in said for older in find(reference)]
+        pairs += [(memory, newer) for reference in replaced for newer in find(reference)]
+        for older, newer in pairs:
+            before = direct.get(older.id)
+            if (
+                newer.id != older.id
+                and newer.scope.project == older.scope.project
+                and (before is None or (newer.event_time, newer.id) > (before.event_time, before.id))
+            ):
+                direct[older.id] = newer
+    return {older: newer.id for older, newer in direct.items()}
+
+
+class _Named:
+    """Find the memories that a reference names without looking at each of them."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self._sorted = sorted(memories, key=lambda memory: memory.id)
+        self._ids = [memory.id for memory in self._sorted]
+        self._files: dict[str, list[Memory]] = defaultdict(list)
+        for memory in memories:
+            file = memory.uri.partition("#")[0].rpartition("/")[2]
+            for name in {file, file.rpartition(".")[0]}:
+                self._files[name].append(memory)
+
+    def __call__(self, reference: str) -> list[Memory]:
+        """Return them in no order, each once."""
+        wanted = reference.lower()
+        start = bisect_left(self._ids, wanted)
+        near = self._sorted[start : bisect_left(self._ids, wanted + "\x7f")] if len(wanted) >= MIN_ID else []
+        file = reference.partition("#")[0].rpartition("/")[2]
+        found = {memory.id: memory for memory in chain(near, self._files.get(file, ()))}
+        return [memory for memory in found.values() if names(reference, memory)]
+
+
 def successors(memories: Sequence[Memory]) -> dict[str, str]:
     """Return id of a superseded memory -> id of the last one that replaces it, among these memories.
 
-    Only memories of one project replace each other. Of several that replace the same one the latest counts,
-    by event time. Where memories are said to replace each other, in a circle, none of them does.
+    See `direct_successors`; where memories are said to replace each other, in a circle, none of them does.
     """
-    direct: dict[str, Memory] = {}
-    replacing = {memory.id: declared(memory.metadata) for memory in memories}
-    replaced = {memory.id: declared(memory.metadata, REPLACED_BY) for memory in memories}
-    telling = [memory for memory in memories if replaced[memory.id]]
-    for newer in memories:
-        for older in memories if replacing[newer.id] else telling:
-            if newer.id == older.id or newer.scope.project != older.scope.project:
-                continue
-            told = any(names(item, older) for item in replacing[newer.id]) or any(
-                names(item, newer) for item in replaced[older.id]
-            )
-            before = direct.get(older.id)
-            if told and (before is None or (newer.event_time, newer.id) > (before.event_time, before.id)):
-                direct[older.id] = newer
+    direct = direct_successors(memories)
     last: dict[str, str] = {}
     for key in direct:
         seen = {key}
         place = key
-        while place in direct and direct[place].id not in seen:
-            place = direct[place].id
+        while place in direct and direct[place] not in seen:
+            place = direct[place]
             seen.add(place)
         if place not in direct:
             last[key] = place

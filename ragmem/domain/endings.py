@@ -1,0 +1,93 @@
+"""What a sentence says is over: the cues of a change, and the words for what has ended."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """That something is over, by the cue's rule; `over` is the phrase for it, "" for the whole sentence."""
+
+    rule: str
+    over: str = ""
+
+
+_BE = r"(?:is|are|was|were|has been|have been|got|gets)"
+_REACH = 90
+"""Characters of a phrase for what is over; a longer one is a sentence of its own."""
+
+_Side: TypeAlias = Literal["before", "after", "between"]
+_ENDED = "gone|removed|dropped|deleted|deprecated|retired|closed|disabled|abandoned|discontinued|obsolete|out"
+_CUES: tuple[tuple[str, _Side, str], ...] = (
+    ("moved", "between", r"\b(?:from|out of) (.{1,90}?) (?:in|on)?to\b"),
+    ("replaced", "before", rf"(?: {_BE})?(?: now)? (?:renamed|(?:replaced|superseded) (?:by|with))\b"),
+    ("replaced", "between", r"\b(?:renamed|replaced|swapped) (.{1,60}?) (?:to|as|by|with|for)\b"),
+    ("replaced", "after", r"\b(?:replaces|supersedes|obsoletes|takes the place of)\b"),
+    ("instead", "after", r"\b(?:instead of|rather than|in place of)\b"),
+    ("gone", "before", rf" {_BE} (?:now |finally |all |since )?(?:{_ENDED})\b(?! of\b)"),
+    ("gone", "before", r" (?:stopped|ceased|(?:has |have )?(?:given|gave) way)\b"),
+    (
+        "gone",
+        "after",
+        r"\b(?:dropped|removed|retired|abandoned|disabled|got rid of)\b(?! (?:by|in|from|the need)\b)",
+    ),
+    ("former", "after", r"\b(?:used to(?: be)?|formerly|previously|until now|up to now)\b"),
+)
+_PHRASES = tuple((rule, side, re.compile(cue, re.IGNORECASE)) for rule, side, cue in _CUES)
+_NO_LONGER = re.compile(
+    r"\b(?:no longer|any ?more|any longer|after all)\b|\b(?:is|are|was|were|does|did|has|have|can) NOT\b"
+)
+_NOW = re.compile(
+    r"(?<!for )(?<!until )(?<!by )(?<!right )\b[Nn]ow\b(?! (?:that|let|we)\b)"
+    r"|\b(?:nowadays|these days)\b|\bas of (?:this|version|v?\d)"
+    r"|\b(?:[Cc]hanged|[Mm]oved|[Ss]witched|[Rr]aised|[Ll]owered|[Bb]umped)\b"
+)
+_WHOLE = (("no longer", _NO_LONGER), ("now", _NOW))
+_ANY = re.compile(
+    rf"\b(?:{_ENDED}|from|out of|renamed|replace[ds]|supersede[ds]|swapped|obsoletes?|takes the place|instead"
+    r"|rather|in place|stopped|ceased|way|rid of|used to|formerly|previously|until|up to|longer|any ?more"
+    r"|after all|NOT|now|nowadays|these days|as of|changed|moved|switched|raised|lowered|bumped)\b",
+    re.IGNORECASE,
+)
+_STOPS = re.compile(
+    r"[;:.!?()]+(?=\s|$)"
+    r"| (?:because|since|so|but|which|when|where|although|otherwise|as|for|by|in order|to|into)\b"
+)
+_COMMA = re.compile(r", ")
+
+
+def may_end(text: str) -> bool:
+    """Tell whether a text has a word that any cue begins with."""
+    return bool(_ANY.search(text))
+
+
+def endings(text: str) -> Iterator[Ending]:
+    """Yield what a sentence says is over; one without a cue says nothing of the kind."""
+    if not may_end(text):
+        return
+    for rule, side, pattern in _PHRASES:
+        for match in pattern.finditer(text):
+            for over in _over(text, side, match):
+                yield Ending(rule, over)
+    for rule, pattern in _WHOLE:
+        if pattern.search(text):
+            yield Ending(rule)
+
+
+def _over(text: str, side: _Side, match: re.Match[str]) -> Iterator[str]:
+    """Yield the phrase at one side of a cue, as a list and as what stands next to the cue."""
+    if side == "between":
+        yield match[1]
+    elif side == "after":
+        phrase = text[match.end() : match.end() + _REACH]
+        stop = _STOPS.search(phrase)
+        phrase = phrase[: stop.start()] if stop else phrase
+        yield phrase
+        yield _COMMA.split(phrase)[0]
+    else:
+        phrase = text[max(0, match.start() - _REACH) : match.start()]
+        begun = max((stop.end() for stop in _STOPS.finditer(phrase)), default=0)
+        yield phrase[begun:]
+        yield _COMMA.split(phrase[begun:])[-1]

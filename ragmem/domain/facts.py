@@ -1,0 +1,272 @@
+"""What a sentence claims, as far as rules can read it: its words, its values, and what it says is over."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ragmem.domain.endings import endings, may_end
+from ragmem.domain.keywords import means_nothing
+
+MAX_CHARS = 1200
+"""Characters of a memory in which claims are looked for; what is said further down is a detail of it."""
+
+MAX_CLAIMS = 12
+
+MAIN_CLAIMS = 2
+"""What a memory says is in its first claims; those behind them explain it."""
+
+MAX_WORDS = 60
+"""Words of a claim; more are data, or a text without full stops."""
+
+LEAST_WORDS = 4
+"""A reason begins behind so many words; before them it is the claim itself."""
+
+_SENTENCE = re.compile(
+    r"(?<=[\w)\]`\"'*>][.!?;])\s+(?=\S)|(?<=:)\s+(?=[A-Z])|\s+[-\u2013\u2014]{1,3}\s+"
+    r"|\n\s*(?:\n|[-*+#>|]|\d+[.)])\s*"
+)
+_TOKEN = re.compile(r"[^\s,;:()\"'`!?*=|\u2026]+")
+_EDGES = ".,;:()[]\"'`!?*"
+_PIECE = re.compile(r"[A-Z]{2,}(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d[\w.]*")
+_VALUE = re.compile(r"\d|^--?\w|[/\\]|\w\.\w|<|_")
+_VERSIONED = re.compile(r"\b([A-Za-z][\w./-]*\w)[ @]v?(\d+(?:\.(?:\d+|x))+[\w.+-]*\b)")
+_REASON = re.compile(
+    r",? \b(?:because|since|so that|so|which|where|otherwise|although|after(?! all)|in order)\b |\("
+)
+_NOT = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|no|none|nobody|without|nothing|(?:is|are|was|were|does|do|did|has|have|ca"
+    r"|wo|must|should)n't)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:is|are|was|were|does|do|did|has|have|can|must|should|will) not\b|\bcannot\b|\wn't\b|\bnever [a-z]",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|can|cannot|does|do|did|must|will|(?:is|are|does|do|ca)n't)\b"
+    r"|(?<=\S )[a-z]{2,}(?<!s)s(?= \S)|(?<=\w )[a-z]{2,}ed\b"
+    r"|\b(?:went|ran|took|gave|live|use|need|go|run|come|rely)\b"
+)
+_CODE = re.compile(
+    r"^(?:[$/{}\[<@]|return\b|async |await |def |class |const |let |import |from \S+ import|cd |git |npm )"
+    r"|[{};]$|=>|==|\(\)\s*[;{]|\w\(\w*[\"']"
+)
+_DECIDED = re.compile(r"decision\b", re.IGNORECASE)
+_PLAN = re.compile(
+    r"^(?:plan|todo|idea|proposal|goal|question|task|step|acceptance)\b|\?$|\b(?:todo|decided to|going to"
+    r"|will|plans? to|planned|wants?(?: to)?|would|could|should|let's|as soon as)\b"
+    r"|\bcan be (?:removed|deleted|dropped|replaced)\b|\bto (?:replace|remove|drop|delete|rename|move)\b",
+    re.IGNORECASE,
+)
+_HAPPENED = re.compile(
+    r"\b(?:was|were|failed|succeeded|passed|took|ran|went|broke|had|did|crashed|lost|found|fixed|added|showed"
+    r"|wrote|came|died|happened|hit|got|gave|started|finished|merged|pushed|measured)\b",
+    re.IGNORECASE,
+)
+_STANDS = re.compile(
+    r"\b(?:is|are|now|uses?|lives?|goes|go|has|have|needs?|requires?|can|cannot)\b", re.IGNORECASE
+)
+_ORDER = re.compile(
+    r"^(?:user|rule|preference)\b\s*:|^(?:please |then )?(?:use|do|don't|never|always|make|keep|add|remove"
+    r"|create|run|check|ensure|avoid|prefer|set|write|read|delete|move|replace|rename|put|install|update|verify|see"
+    r"|follow|include|modify|assume|leave|commit|test|consider)\b"
+    r"|\b(?:must|shall)\b|(?:^|[,:] )(?:please )?do not\b",
+    re.IGNORECASE,
+)
+_FLAW = re.compile(
+    r"\b(?:fails?|failing|bugs?|wrong|errors?|crash(?:es)?|broken?|corrupt\w*|races?|false|missing|slow)\b",
+    re.IGNORECASE,
+)
+_SAY_NOTHING = frozenset(
+    """
+    no longer any more anymore now nowadays instead rather than moved move renamed rename replaced replace
+    replaces switched switch changed change gone removed remove dropped drop deleted fixed fix used formerly
+    previously former old new not never isn't aren't wasn't doesn't don't cannot can't neither nor decision
+    decided user note yet still already only also every each one
+    """.split()
+)
+"""Words that tell of a change or of who says so, but not of what."""
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Return a word in small letters without the ending that grammar gave it."""
+    if len(word) <= 3 or not word.isalpha():
+        return word
+    for ending, rest in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ing", ""),
+        ("ied", "y"),
+        ("ed", ""),
+        ("es", ""),
+        ("s", ""),
+    ):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)] + rest
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+_OPPOSITES = tuple(
+    (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
+    for one, other in (
+        ("accept allow permit support take", "refuse reject forbid deny block lack"),
+        ("on enable active", "off disable inactive"),
+        ("require mandatory needed", "optional unnecessary"),
+        ("passes works succeeds", "fails breaks broken"),
+        ("include all", "exclude skip omit"),
+        ("open", "closed"),
+        ("sync synchronous synchronously", "async asynchronous asynchronously"),
+        ("public", "private"),
+        ("always", "never"),
+        ("safe", "unsafe"),
+        ("before", "after"),
+        ("manual manually", "automatic automatically"),
+        ("global shared", "local separate"),
+        ("present", "missing absent"),
+        ("true", "false"),
+    )
+)
+_SIGNS = frozenset(word for pair in _OPPOSITES for side in pair for word in side)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a claim says is over: by which rule, and in which words; none are those of the whole claim."""
+
+    rule: str
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a memory; what only a comparison needs is found out when one asks.
+
+    `main` is the sentence without the reason that it gives. `order` are the stems of its words and of the
+    parts of its names; `values` what can differ while the fact is the same: numbers, paths, flags, names.
+    """
+
+    text: str
+    main: str
+    order: tuple[str, ...]
+    words: frozenset[str]
+    ended: tuple[Ended, ...]
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """What can differ while the fact is the same: numbers, versions, paths, flags and names."""
+        return frozenset(token.lower() for token in _tokens(self.main) if _VALUE.search(token))
+
+    @cached_property
+    def versions(self) -> frozenset[tuple[str, str]]:
+        """The things whose version it tells, with the version."""
+        return frozenset((name.lower(), version) for name, version in _VERSIONED.findall(self.text))
+
+    @cached_property
+    def signs(self) -> frozenset[str]:
+        """Those of its words that have an opposite."""
+        return frozenset(stem(token.lower()) for token in _tokens(self.main)) & _SIGNS
+
+    @cached_property
+    def negated(self) -> bool:
+        """Whether it has a negation."""
+        return bool(_NOT.search(self.main))
+
+    @cached_property
+    def denied(self) -> bool:
+        """Whether its verb is negated, and not only something in it."""
+        return bool(_DENIED.search(self.main))
+
+    @cached_property
+    def planned(self) -> bool:
+        """Whether it tells of what may be once."""
+        return bool(_PLAN.search(self.text))
+
+    @cached_property
+    def states(self) -> bool:
+        """Whether it says how something is: it is no plan, no event of the past, no code and no heading."""
+        if self.planned or _CODE.search(self.text):
+            return False
+        event = _HAPPENED.search(self.text) and not _STANDS.search(self.text)
+        return not event and bool(_VERB.search(self.text) or _DECIDED.match(self.text))
+
+    @cached_property
+    def orders(self) -> bool:
+        """Whether it tells somebody what to do."""
+        return bool(_ORDER.search(self.text))
+
+    @cached_property
+    def flawed(self) -> bool:
+        """Whether it tells of something that does not work."""
+        return bool(_FLAW.search(self.text))
+
+
+def claims(text: str) -> tuple[list[Claim], list[Claim]]:
+    """Return what a text claims at its beginning: its main claims, and all of them that can end another.
+
+    These are the main ones, and those further down that say that something is over.
+    """
+    main: list[Claim] = []
+    telling: list[Claim] = []
+    for part in _SENTENCE.split(text[:MAX_CHARS]):
+        sentence = part.strip(" \t#>-*;")
+        leading = len(main) < MAIN_CLAIMS
+        if (leading or may_end(sentence)) and (claim := _claim(sentence)) is not None:
+            if leading:
+                main.append(claim)
+            telling.append(claim)
+            if len(telling) == MAX_CLAIMS:
+                break
+    return main, telling
+
+
+def _claim(text: str) -> Claim | None:
+    cut = _REASON.search(text)
+    main = text[: cut.start()] if cut and len(text[: cut.start()].split()) >= LEAST_WORDS else text
+    order = tuple(word for token in _tokens(main)[:MAX_WORDS] for word in _words(token))
+    if not order:
+        return None
+    ended = () if _CODE.search(text) else tuple(_ended(text))
+    return Claim(text, main, order, frozenset(order), ended)
+
+
+def _tokens(text: str) -> list[str]:
+    return [token for raw in _TOKEN.findall(text) if (token := raw.strip(_EDGES))]
+
+
+def _ended(text: str) -> Iterator[Ended]:
+    for ending in endings(text):
+        if not ending.over:
+            yield Ended(ending.rule)
+        elif words := words_of(ending.over):
+            yield Ended(ending.rule, words)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that carry meaning, and of the parts of its names."""
+    return frozenset(word for token in _tokens(text) for word in _words(token))
+
+
+def opposite(one: Claim, other: Claim) -> bool:
+    """Tell whether each claim has a word for the opposite of what the other says."""
+    mine, theirs = one.signs - other.signs, other.signs - one.signs
+    return any((mine & yes and theirs & no) or (mine & no and theirs & yes) for yes, no in _OPPOSITES)
+
+
+@lru_cache(maxsize=65536)
+def _words(token: str) -> tuple[str, ...]:
+    """Return a token's own stem, and those of its parts where it is a name."""
+    lowered = token.lower()
+    if lowered in _SAY_NOTHING or means_nothing(lowered):
+        return ()
+    if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
+        return (stem(lowered),)
+    parts = [stem(piece.lower()) for piece in _PIECE.findall(token)]
+    if "/" in token:
+        parts.append(lowered.rstrip("/").rpartition("/")[2])
+    kept = dict.fromkeys(part for part in parts if part not in _SAY_NOTHING and not means_nothing(part))
+    return (lowered, *(part for part in kept if part != lowered))

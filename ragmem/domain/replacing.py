@@ -1,0 +1,166 @@
+"""Whether one claim makes an earlier one untrue."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ragmem.domain.facts import Claim, opposite, words_of
+
+NAMED_AGAIN = 0.75
+"""So much of what is said to be over must be in the earlier claim."""
+
+ABOUT_IT = 0.2
+"""So much of two claims must be common where one of them names what is over."""
+
+SAME_FACT = 0.4
+"""From this overlap on two claims are about one fact, if one of them says that it has changed."""
+
+SAME_SUBJECT = 0.25
+"""The same where both begin with the same name or word."""
+
+SAME_FRAME = 0.55
+"""From this overlap on two claims differ in nothing but a value, where none says that it has changed."""
+
+SAME_BUT_NOT = 0.7
+"""From this overlap on two claims are the same but for a verb that one of them negates."""
+
+NOTHING = 1e-9
+
+_CHANGED = re.compile(
+    r"\b(?:fix\w*|solve\w*|resolve\w*|moved?|renamed?|removed?|dropped|changed?|no longer|now)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"v?\d[\d,.]*[a-z%]{0,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """By which rule a claim makes another untrue, and how sure that is."""
+
+    rule: str
+    score: float
+
+
+class Rarity:
+    """How much words say in one project: the rarer the more."""
+
+    def __init__(self, seen: Mapping[str, int], memories: int) -> None:
+        """Take in how many of so many memories each word is."""
+        self._weights = {word: math.log(1 + memories / count) for word, count in seen.items()}
+        self._wholes: dict[int, float] = {}
+
+    def __getitem__(self, word: str) -> float:
+        return self._weights.get(word, 0.0)
+
+    def of(self, words: Iterable[str]) -> float:
+        """Return the weight of some words together; never nothing, since it divides."""
+        return sum(map(self.__getitem__, words)) or NOTHING
+
+    def whole(self, claim: Claim) -> float:
+        """Return the weight of a claim's words, which is asked for often."""
+        key = id(claim)
+        if key not in self._wholes:
+            self._wholes[key] = self.of(claim.words)
+        return self._wholes[key]
+
+
+def judge(
+    older: Claim, newer: Claim, rarity: Rarity, *, around: frozenset[str] = frozenset()
+) -> Judged | None:
+    """Return how the newer claim makes the older one untrue, None where it does not.
+
+    `rarity` weighs words by how rare they are in the project, `around` are the words of all that
+    the newer memory claims.
+    """
+    shared = older.words & newer.words
+    if not shared or not older.states or newer.planned or (newer.orders and not older.orders):
+        return None
+    if (older.words, older.negated, older.signs) == (newer.words, newer.negated, newer.signs):
+        return None
+    total = rarity.of(shared)
+    of_newer, of_older = total / rarity.whole(newer), total / rarity.whole(older)
+    overlap = 2 * of_newer * of_older / (of_newer + of_older)
+    found = [
+        *_ended(older, newer, around | newer.words, overlap, rarity),
+        *_said_to_change(older, newer, overlap),
+        *_other_value(older, newer, overlap),
+    ]
+    return max(found, key=lambda one: (one.score, one.rule), default=None)
+
+
+def _ended(
+    older: Claim, newer: Claim, around: frozenset[str], overlap: float, rarity: Rarity
+) -> Iterable[Judged]:
+    """Yield where the newer claim names what is over, and the older one is about that."""
+    common = rarity.of(older.words & around) / rarity.whole(older)
+    if overlap < ABOUT_IT and common < SAME_FACT:
+        return
+    for ended in newer.ended:
+        known = ended.words & older.words
+        again = rarity.of(known) / rarity.of(ended.words) if known else 0.0
+        beyond = (older.words & around) - ended.words
+        if again >= NAMED_AGAIN and (beyond or len(known) > 1):
+            yield Judged(ended.rule, 0.5 + 0.5 * again * max(overlap, common))
+
+
+def _said_to_change(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]:
+    """Yield where the newer claim says of the same fact that it has changed."""
+    rules = {ended.rule for ended in newer.ended if not ended.words}
+    enough = SAME_SUBJECT if _same_subject(older, newer) else SAME_FACT
+    if not rules or overlap < enough or len(older.words & newer.words) < 2:
+        return
+    turned = older.negated != newer.negated
+    if "no longer" in rules and (turned or overlap >= SAME_FRAME):
+        yield Judged("no longer", overlap)
+    elif (
+        "now" in rules
+        and not older.orders
+        and not older.flawed
+        and (_changed(older, newer) or opposite(older, newer) or (turned and overlap >= SAME_FRAME))
+    ):
+        yield Judged("now", overlap)
+
+
+def _other_value(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]:
+    """Yield where both claims say the same of the same thing, but for a value, its opposite, or a not."""
+    if _other_version(older, newer) and overlap >= ABOUT_IT and _CHANGED.search(newer.text):
+        yield Judged("version", 0.3 + overlap)
+    if not newer.states or older.orders:
+        return
+    enough = SAME_FACT if _same_subject(older, newer) else SAME_FRAME
+    if opposite(older, newer) and overlap >= enough:
+        yield Judged("opposite", overlap)
+    if overlap >= SAME_BUT_NOT and older.denied != newer.denied and not older.values ^ newer.values:
+        yield Judged("negated", overlap)
+    if overlap >= SAME_FRAME and _only_value(older, newer):
+        yield Judged("value", overlap)
+
+
+def _only_value(older: Claim, newer: Claim) -> bool:
+    """Tell whether two claims have all words in common but for those of a value."""
+    gone, new = older.values - newer.values, newer.values - older.values
+    if not gone or not new:
+        return False
+    # Two numbers are a measurement and its condition.
+    if max(sum(bool(_NUMBER.fullmatch(one)) for one in side) for side in (gone, new)) > 1:
+        return False
+    return older.words - words_of(" ".join(gone)) == newer.words - words_of(" ".join(new))
+
+
+def _same_subject(older: Claim, newer: Claim) -> bool:
+    return bool(set(older.order[:2]) & set(newer.order[:2]))
+
+
+def _changed(older: Claim, newer: Claim) -> bool:
+    """Tell whether each claim has a value that the other has not."""
+    return bool(older.values - newer.values and newer.values - older.values)
+
+
+def _other_version(older: Claim, newer: Claim) -> bool:
+    """Tell whether both name a version of one thing, and not the same."""
+    return any(
+        name == other and version != later
+        for name, version in older.versions
+        for other, later in newer.versions
+    )

@@ -77,10 +77,10 @@ _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
-        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --code --rebuild --dry-run --json -q --quiet -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --jsonl --drain --code --rebuild --dry-run --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --since -a --all -m --mode -r --route --expand --nearest --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
-        "context") _ragmem_words -b --budget --max-chars -p --project -a --all --json -q --quiet --sources -h --help ;;
+        "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
         "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
@@ -129,6 +129,9 @@ _ragmem_value() {
         "ingest:--spec") action=: ;;
         "ingest:--at") action=: ;;
         "ingest:--title") action=: ;;
+        "ingest:--text") action=: ;;
+        "ingest:--type") action='_ragmem_words decision thought insight error session note' ;;
+        "ingest:--session") action=: ;;
         "record:-f"|"record:--field") action=: ;;
         "record:-t"|"record:--tag") action='_ragmem_known tag' ;;
         "record:-p"|"record:--project") action='_ragmem_known project' ;;
@@ -150,6 +153,8 @@ _ragmem_value() {
         "context:-b"|"context:--budget") action=: ;;
         "context:--max-chars") action=: ;;
         "context:-p"|"context:--project") action='_ragmem_known project' ;;
+        "context:--session") action=: ;;
+        "context:--prompt") action=: ;;
         "context:--sources") action=_ragmem_files ;;
         "gc:--run") action='_ragmem_known run' ;;
         "gc:--sources") action=_ragmem_files ;;

@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragmem import inbox
-from ragmem.inbox import Receipt
+from ragmem.domain.model import State
+from ragmem.errors import BackendError
+from ragmem.inbox import Receipt, folder_in, is_empty, put
 from ragmem.opening import Opened, now
 from ragmem.readers.roots import marked_root
 
 if TYPE_CHECKING:
     from ragmem.domain.lifecycle import LifecyclePolicy
-    from ragmem.services.inbox import Drained
+    from ragmem.services.inbox import Drained, Waiting
+    from ragmem.services.progress import Progress
 
 # Services are imported where they are used: a question must not pay for what only the lifecycle needs.
 
@@ -45,7 +47,7 @@ class Living(Opened):
         It belongs to the project of the folder that this memory was opened in, unless one is named. Raises
         what `ragmem.inbox.put` raises.
         """
-        return inbox.put(
+        return put(
             self.settings.places.data,
             text,
             folder=self.cwd,
@@ -70,10 +72,31 @@ class Living(Opened):
 
         return drain(self.catalog, self.settings, home=self.home, now=now())
 
+    def index_waiting(self, *, progress: "Progress | None" = None) -> str:
+        """Make vectors and graph of all memories that wait for them; return why some have to, or nothing."""
+        from ragmem.services.index import index_pending
+
+        waiting = self.catalog.memories.ids(states=[State.PENDING])
+        if not waiting:
+            return ""
+        if progress is not None:
+            progress.begin("index", len(waiting))
+        try:
+            index_pending(self.catalog, self.store, advance=progress.advance if progress else None)
+        except BackendError as error:
+            return error.told
+        return ""
+
+    def inbox(self) -> "Waiting":
+        """Return what lies in the inbox, and what of it nobody could read; nothing is changed."""
+        from ragmem.services.inbox import waiting
+
+        return waiting(self.settings.places.data)
+
     def is_stored(self) -> bool:
         """Tell whether there is anything to ask; some of what waits in the inbox is taken in for it."""
         self.inbox_note = ""
-        if not inbox.is_empty(inbox.folder_in(self.settings.places.data)):
+        if not is_empty(folder_in(self.settings.places.data)):
             from ragmem.services.inbox import drain_quickly
 
             self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())

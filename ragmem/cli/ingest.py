@@ -1,8 +1,9 @@
 """`ragmem ingest`: store files, folders or standard input."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +20,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
+from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import Kind
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
@@ -30,20 +32,22 @@ Examples:
   ragmem ingest docs/ --tag design
   git log -5 | ragmem ingest -
   ragmem ingest --code .
+  ragmem ingest --buffer --type decision --text "We pin the driver at 2.9"
 
 \b
 Exit codes:
-  0  stored
+  0  stored; with --buffer accepted, or the duplicate of what waits
   2  usage or configuration
-  3  some files could not be read
+  3  some files could not be read, or the home not be written
 """
 
 
 @app.command(epilog=EPILOG)
 def ingest(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files and folders; - reads standard input.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="[PATH]", help="Files and folders; - reads standard input."),
+    ] = None,
     kind: Annotated[
         Kind | None, typer.Option("--kind", "-k", help="The kind of all of them; else each is judged.")
     ] = None,
@@ -55,7 +59,25 @@ def ingest(
     ] = "",
     spec: Annotated[str, typer.Option("--spec", help="The spec within the project.")] = "",
     at: Annotated[str, typer.Option("--at", help="When it happened: 2026-03-15, 7d, yesterday.")] = "",
-    title: Annotated[str, typer.Option("--title", help="A title for standard input.")] = "",
+    title: Annotated[str, typer.Option("--title", help="A title for standard input, or for --text.")] = "",
+    buffer: Annotated[
+        bool, typer.Option("--buffer", help="Accept into the inbox at once; the next question finds it.")
+    ] = False,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="With --buffer: a text; repeatable.")
+    ] = None,
+    type_: Annotated[
+        EntryType | None, typer.Option("--type", help="With --buffer: what sort of entry it is.")
+    ] = None,
+    session: Annotated[
+        str, typer.Option("--session", help="With --buffer: the session that it comes from.")
+    ] = "",
+    as_lines: Annotated[
+        bool, typer.Option("--jsonl", help="With --buffer: each line of standard input is a text, in JSON.")
+    ] = False,
+    drain: Annotated[
+        bool, typer.Option("--drain", help="Take in and index what waits in the inbox.")
+    ] = False,
     code: Annotated[
         bool, typer.Option("--code", help="The paths are repositories or folders of code, read as a graph.")
     ] = False,
@@ -73,9 +95,43 @@ def ingest(
     from ragmem.services.shapes import memory_shape
     from ragmem.services.when import parse_moment
 
+    paths = paths or []
     if "" in paths:
         # An unset variable in a script must not store the folder that it happens to run in.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    if drain:
+        if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
+            raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
+        from ragmem.cli.ingest_buffer import drain as drain_inbox
+
+        return drain_inbox(as_json=as_json, quiet=quiet)
+    if buffer:
+        if code or rebuild or dry_run:
+            raise UsageError("--buffer takes texts and files alone", hint="ragmem ingest --buffer notes.md")
+        from ragmem.cli.ingest_buffer import buffer as accept
+
+        return accept(
+            paths,
+            texts=text or (),
+            kind=kind,
+            entry=type_,
+            event_time=parse_moment(at, now=now()) if at else None,
+            tags=tag or (),
+            as_lines=as_lines,
+            as_json=as_json,
+            quiet=quiet,
+            title=title,
+            project=project,
+            spec=spec,
+            session=session,
+        )
+    if any((text, type_, session, as_lines)):
+        raise UsageError(
+            "--text, --type, --session and --jsonl go with --buffer",
+            hint="ragmem ingest --buffer --text TEXT",
+        )
+    if not paths:
+        raise UsageError("missing argument 'PATH...'", hint="give files and folders, or - for standard input")
     if code:
         if any((kind, tag, project, spec, at, title)) or "-" in paths:
             raise UsageError("--code takes folders alone", hint="ragmem ingest --code .")
@@ -95,8 +151,8 @@ def ingest(
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
         )
-        text = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
-        handed = memory.hand_in([Path(path) for path in paths if path != "-"], wish, text=text, title=title)
+        given = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
+        handed = memory.hand_in([Path(path) for path in paths if path != "-"], wish, text=given, title=title)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
             rows = [
@@ -132,20 +188,23 @@ def ingest(
                 "warnings": handed.warnings,
             }
         )
-    elif dry_run:
+    else:
+        _say(shapes, dry_run=dry_run, quiet=quiet)
+        for warning in () if quiet else handed.warnings:
+            tell(printable(f"warning: {warning}"))
+        for problem in problems:
+            tell(printable(f"failed: {problem}"))
+    return EXIT_FAILED if problems else EXIT_OK
+
+
+def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool) -> None:
+    if dry_run:
         table(
             ("id", "tier", "kind", "memory", "because"),
             [(s["id"], s["tier"], s["kind"], s["title"] or s["uri"], s["because"]) for s in shapes],
         )
-    else:
-        for shape in shapes:
-            say(str(shape["id"]))
-            if not quiet and sys.stderr.isatty():
-                tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))
-    if not as_json:
-        if not quiet:
-            for warning in handed.warnings:
-                tell(printable(f"warning: {warning}"))
-        for problem in problems:
-            tell(printable(f"failed: {problem}"))
-    return EXIT_FAILED if problems else EXIT_OK
+        return
+    for shape in shapes:
+        say(str(shape["id"]))
+        if not quiet and sys.stderr.isatty():
+            tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))

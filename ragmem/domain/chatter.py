@@ -95,6 +95,9 @@ _FINITE = re.compile(
     r"|\w+n(?:'|\u2019)t\b",
     _FLAGS,
 )
+_NEXT_CLAUSE = re.compile(
+    r",\s+(?=(?:this|that|it|which|will|should|may|might|then|back|give|just)\b)", _FLAGS
+)
 _FIRST_PERSON = re.compile(r"\bI\b")
 _MACHINE = re.compile(
     r"\[(?:auto|system|hook|log|info|debug|warn|trace|notice|\d)[\w :./,-]{0,40}\]"
@@ -176,7 +179,8 @@ def _accompanies(rest: str, *, opened: bool, turned: bool, listed: bool) -> bool
         return True
     if listed or words > MOST_WORDS or not _GERUND.match(rest):
         return False
-    return opened or _FIRST_PERSON.search(rest) is not None or not _FINITE.search(rest)
+    clause = _NEXT_CLAUSE.split(rest, maxsplit=1)[0]
+    return opened or _FIRST_PERSON.search(rest) is not None or not _FINITE.search(clause)
 
 
 MOST_WORDS = 16

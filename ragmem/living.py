@@ -1,108 +1,18 @@
 """The methods of an open memory for the lives of memories."""
 
-import time
-from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ragmem.domain.model import State
-from ragmem.errors import BackendError
-from ragmem.inbox import Receipt, folder_in, is_empty, put
-from ragmem.opening import Opened, now
-from ragmem.readers.roots import marked_root
+from ragmem.receiving import Receiving
 
 if TYPE_CHECKING:
     from ragmem.domain.lifecycle import LifecyclePolicy
-    from ragmem.services.inbox import Drained, Waiting
-    from ragmem.services.progress import Progress
 
 # Services are imported where they are used: a question must not pay for what only the lifecycle needs.
 
 
-class Living(Opened):
+class Living(Receiving):
     """What can be done with the lives of memories."""
 
     def lifecycle(self) -> "LifecyclePolicy":
         """Return how memories live, from the settings."""
         return self.settings.lifecycle.policy
-
-    inbox_note = ""
-    """Why some of what waits in the inbox was not taken in before the last question; empty: all was."""
-
-    def remember(
-        self,
-        text: str,
-        *,
-        type: str = "",  # noqa: A002 - the word that everybody uses for it
-        title: str = "",
-        project: str = "",
-        spec: str = "",
-        session: str = "",
-        tags: Sequence[str] = (),
-        metadata: Mapping[str, str] | None = None,
-        event_time: datetime | None = None,
-    ) -> Receipt:
-        """Accept a text into the inbox in a millisecond: durable at once, found by the next question.
-
-        It belongs to the project of the folder that this memory was opened in, unless one is named. Raises
-        what `ragmem.inbox.put` raises.
-        """
-        return put(
-            self.settings.places.data,
-            text,
-            folder=self.cwd,
-            root=marked_root(str(self.cwd), str(self.home)),
-            at_ns=time.time_ns(),
-            type=type,
-            title=title,
-            project=project,
-            spec=spec,
-            session=session,
-            tags=tags,
-            metadata=metadata,
-            event_time=event_time,
-        )
-
-    def take_in(self) -> "Drained":
-        """Take everything that waits in the inbox into the catalog; vectors and graph are made later.
-
-        Raises StoreBusyError and StorageError where that cannot be written; what waits then goes on waiting.
-        """
-        from ragmem.services.inbox import drain
-
-        return drain(self.catalog, self.settings, home=self.home, now=now())
-
-    def index_waiting(self, *, progress: "Progress | None" = None) -> str:
-        """Make vectors and graph of all memories that wait for them; return why some have to, or nothing."""
-        from ragmem.services.index import index_pending
-
-        waiting = self.catalog.memories.ids(states=[State.PENDING])
-        if not waiting:
-            return ""
-        if progress is not None:
-            progress.begin("index", len(waiting))
-        try:
-            index_pending(self.catalog, self.store, advance=progress.advance if progress else None)
-        except BackendError as error:
-            return error.told
-        return ""
-
-    def inbox(self) -> "Waiting":
-        """Return what lies in the inbox, and what of it nobody could read; nothing is changed."""
-        from ragmem.services.inbox import waiting
-
-        return waiting(self.settings.places.data)
-
-    def is_stored(self) -> bool:
-        """Tell whether there is anything to ask; some of what waits in the inbox is taken in for it."""
-        self.inbox_note = ""
-        if not is_empty(folder_in(self.settings.places.data)):
-            from ragmem.services.inbox import drain_quickly
-
-            self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())
-        return self.catalog.exists()
-
-    def require(self) -> None:
-        """Take in what a question has the time for; raise UsageError when nothing was ever stored here."""
-        self.is_stored()
-        super().require()

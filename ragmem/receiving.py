@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 # Services are imported where they are used: a question must not pay for them where nothing waits.
 
+RESPITE = 1.0
+"""Seconds until the inbox is looked at again where the last look could not take in all of it: one question
+may come here several times, and a server's questions must not all wait for a writer that is busy."""
+
 
 class Receiving(Opened):
     """What comes into a memory by its inbox."""
 
     inbox_note = ""
     """Why some of what waits in the inbox was not taken in before the last question; empty: all was."""
+    _inbox_again = 0.0
 
     def remember(
         self,
@@ -90,11 +95,13 @@ class Receiving(Opened):
 
     def is_stored(self) -> bool:
         """Tell whether there is anything to ask; some of what waits in the inbox is taken in for it."""
-        self.inbox_note = ""
-        if not is_empty(folder_in(self.settings.places.data)):
+        if is_empty(folder_in(self.settings.places.data)):
+            self.inbox_note = ""
+        elif time.monotonic() >= self._inbox_again:
             from ragmem.services.inbox import drain_quickly
 
             self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())
+            self._inbox_again = time.monotonic() + (RESPITE if self.inbox_note else 0)
         return self.catalog.exists()
 
     def require(self) -> None:

@@ -90,6 +90,7 @@ def backup(
                 what = plural(counts["memories"], "memory", "memories")
                 say(printable(f"would back {what} up to {where}"))
             return EXIT_OK
+        memory.take_in()
         made = back_up(
             memory.catalog,
             places,

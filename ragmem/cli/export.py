@@ -75,6 +75,8 @@ def export(
     moment = now()
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         memory.require()
+        if not dry_run:
+            memory.take_in()
         selection = Selection(
             projects=memory.named_projects(project or ()),
             sources=known_sources(memory.catalog, memory.settings, source or ()),

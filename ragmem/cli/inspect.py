@@ -80,6 +80,11 @@ def stats(as_json: JsonOption = False) -> int:
         if catalog[part]:
             counts = ", ".join(f"{name} {count:,}" for name, count in list(catalog[part].items())[:12])
             say(f"{bold(part.ljust(10))}  {counts}")
+    held = found["inbox"]
+    if held["waiting"] or held["aside"]:
+        since = f" since {held['since']}" if held["since"] else ""
+        counts = f"waiting {held['waiting']:,}{since}, set aside {held['aside']:,}"
+        say(f"{bold('inbox'.ljust(10))}  {counts}")
     return EXIT_OK
 
 

@@ -141,6 +141,7 @@ def migrate(
                         printable(f"would copy {plural(counts['memories'], 'memory', 'memories')} to {place}")
                     )
                 return EXIT_OK
+            memory.take_in()
             done = transfer(here, there, models=models, merge=merge, now=now(), progress=bar)
     if as_json:
         say_json({"schema": 1, "dry_run": False, "profile": to.value, "place": place, **asdict(done)})

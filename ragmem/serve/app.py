@@ -63,9 +63,10 @@ def create_app(
 
 def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:
     """Load models and engine by a first question, so that nobody waits for them; never raises RagmemError."""
-    if not memory.catalog.exists():
-        return
     try:
+        memory.take_in()
+        if not memory.catalog.exists():
+            return
         memory.store.native_query(_WARMING, "naive", keywords=[_WARMING], limit=1, project=USER)
         if problem := memory.model_standing().problem:
             warn(problem)

@@ -44,7 +44,7 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
         expand=memory.settings.query.expand,
     )
     wanted = None if request.route == "auto" else request.route
-    if not memory.catalog.exists():
+    if not memory.is_stored():
         return RoutedAnswer(Answer(question, (), "nothing", (_EMPTY,)), choose(question.text))
     memory.require()
     if request.projects is not None:
@@ -87,7 +87,7 @@ def _project(memory: Ragmem, name: str) -> str | None:
 
 def _readable(memory: Ragmem) -> bool:
     """Tell whether there is anything to read; reading never creates a database."""
-    if not memory.catalog.exists():
+    if not memory.is_stored():
         return False
     memory.require()
     return True

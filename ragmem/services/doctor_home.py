@@ -8,12 +8,14 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 from ragmem.catalog.queue import holder, leftovers
 from ragmem.catalog.sqlite import LOCK_NAME
 from ragmem.services.backup import REPLACED, Backup, backups
 from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
+from ragmem.services.inbox import waiting
 
 LITTLE_SPACE = 500_000_000
 """Bytes free from which on nobody needs to be told."""
@@ -23,6 +25,9 @@ OLDEST_SQLITE = (3, 35)
 """RETURNING came with it."""
 
 OLD_BACKUP_DAYS = 30
+
+WAITS_LONG = timedelta(days=1)
+"""From then on nobody has asked or written for so long that the vectors should be made."""
 
 _PUT_ASIDE = (REPLACED, "before-repair-")
 
@@ -165,6 +170,21 @@ def backup_age(patient: Patient) -> Iterator[Check]:
         yield Check("backups", "ok", detail)
 
 
+def inbox(patient: Patient) -> Iterator[Check]:
+    """Tell what waits to be taken into the catalog, and what was set aside because nobody could read it."""
+    found = waiting(patient.settings.places.data)
+    for path, reason in found.aside:
+        fix = f'look at it, then remove it: "{path}"'
+        yield Check("inbox", "warning", f"a file that was set aside: {reason}", fix)
+    if found.since is not None:
+        writes = "1 write waits" if found.writes == 1 else f"{found.writes:,} writes wait"
+        detail = f"{writes} since {found.since:%Y-%m-%d %H:%M} UTC"
+        old = patient.now - found.since > WAITS_LONG
+        yield Check("inbox", "warning" if old else "ok", detail, "ragmem ingest --drain" if old else "")
+    elif not found.aside:
+        yield Check("inbox", "ok", "nothing waits")
+
+
 def newest_backup(patient: Patient) -> Backup | None:
     """Return the newest backup of this home that can be read, None where there is none.
 
@@ -186,6 +206,7 @@ HOME_CHECKS: tuple[tuple[str, Examination], ...] = (
     ("disk", disk),
     ("software", software),
     ("locks", locks),
+    ("inbox", inbox),
     ("backups", backup_age),
 )
 """In this order, without opening the database."""

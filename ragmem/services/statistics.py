@@ -9,14 +9,16 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.config import Settings
 from ragmem.ports import Store
+from ragmem.services.inbox import waiting
 
 
 def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, Any]:
-    """Return counts of catalog and store, the embedder's backend and the size of the home in bytes.
+    """Return counts of catalog, store and inbox, the embedder's backend and the home's size in bytes.
 
     With a database elsewhere also its place, and its size counts as the home's.
     """
     data = settings.places.data
+    held = waiting(data)
     database = catalog.database
     elsewhere = {} if database.dialect == "sqlite" else {"database": database.place}
     return {
@@ -26,6 +28,11 @@ def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, 
         "catalog": catalog.overview.counts(),
         "store": dict(store.statistics()),
         "models": settings.models.backend,
+        "inbox": {
+            "waiting": held.writes,
+            "since": f"{held.since:%Y-%m-%dT%H:%M:%SZ}" if held.since else None,
+            "aside": len(held.aside),
+        },
     }
 
 

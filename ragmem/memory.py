@@ -7,7 +7,6 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ __all__ = ["Ragmem", "now"]
 if TYPE_CHECKING:
     from ragmem.config.settings import SignalRule
     from ragmem.readers.scope import ProjectFinder
+    from ragmem.services.anticipation import Anticipated
     from ragmem.services.assistance import Assistance
     from ragmem.services.calibration import Calibration
     from ragmem.services.code_report import CodeReport
@@ -81,10 +81,15 @@ class Ragmem(Living, Recording, Opened):
 
     def default_projects(self) -> tuple[str, ...] | None:
         """Return the projects a question is asked of: this one and the user's; None (all) outside of any."""
+        found = self.projects_at(self.cwd)
+        return found if len(found) > 1 else None
+
+    def projects_at(self, path: Path) -> tuple[str, ...]:
+        """Return the project that holds a path and the user's; outside of any the user's alone."""
         from ragmem.services.scope import project_at
 
-        project = project_at(self.catalog, self.cwd, home=self.home)
-        return None if project is None else (project, USER)
+        project = project_at(self.catalog, path, home=self.home)
+        return (USER,) if project is None else (project, USER)
 
     def named_projects(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the ids of projects given by name, id or path; raises NotFoundError."""
@@ -103,7 +108,7 @@ class Ragmem(Living, Recording, Opened):
             limit=self.settings.query.limit,
             expand=self.settings.query.expand,
         )
-        answer = ask(
+        return ask(
             self.catalog,
             lambda: self.store,
             asked,
@@ -112,7 +117,6 @@ class Ragmem(Living, Recording, Opened):
             respite=self._respite(),
             assistance=self._assistance(),
         )
-        return replace(answer, notes=(*answer.notes, self.inbox_note)) if self.inbox_note else answer
 
     def _assistance(self) -> "Assistance":
         from ragmem.services.assistance import Assistance, reranking
@@ -168,6 +172,46 @@ class Ragmem(Living, Recording, Opened):
             tokens=tokens,
             max_chars=max_chars,
             home=str(self.home),
+        )
+
+    def anticipate(
+        self,
+        session: str,
+        prompt: str = "",
+        *,
+        projects: Sequence[str] = (),
+        everywhere: bool = False,
+        cwd: Path | None = None,
+        tokens: int | None = None,
+        max_chars: int | None = None,
+        at: datetime | None = None,
+    ) -> "Anticipated":
+        """Return what a running session should know now and was not shown yet; mostly nothing.
+
+        Of the project that holds `cwd` (None: where this process is) and of the user, unless others are
+        named; outside of any project of the user alone. See `services.anticipation`.
+        """
+        from ragmem.services.anticipation import Tools, Wanted, anticipate
+
+        self.require()
+        return anticipate(
+            Tools(
+                catalog=self.catalog,
+                open_store=lambda: self.store,
+                open_embedder=lambda: self.models.embedder,
+                ask=lambda question: self.query(question.text, question=question, at=at),
+                curated=self.lifecycle().curated,
+                now=at or now(),
+                respite=self._respite(),
+                home=str(self.home),
+            ),
+            session,
+            prompt,
+            wanted=Wanted(
+                None if everywhere else tuple(projects) or self.projects_at(cwd or self.cwd),
+                tokens,
+                max_chars,
+            ),
         )
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
@@ -246,7 +290,6 @@ class Ragmem(Living, Recording, Opened):
         from ragmem.services.scope import remember_projects
 
         self.prepare()
-        self.take_in()
         if projects is not None:
             remember_projects(self.catalog, projects)
         stored = ingest(
@@ -334,8 +377,6 @@ class Ragmem(Living, Recording, Opened):
 
         if not dry_run or self.catalog.exists():
             self.prepare()
-        if not dry_run:
-            self.take_in()
         started = time.perf_counter()
         if rebuild and not dry_run:
             # Before everything is taken out.

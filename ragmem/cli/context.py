@@ -1,11 +1,27 @@
 """`ragmem context`: print what a session should know when it begins."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import JsonOption, QuietOption, SourcesFileOption, open_memory, say, say_json, tell
+from ragmem.cli.common import (
+    JsonOption,
+    QuietOption,
+    SourcesFileOption,
+    open_memory,
+    say,
+    say_json,
+    standard_input,
+    tell,
+)
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.context import Context
+
+MAX_PROMPT = 1024 * 1024
+"""Bytes of a prompt on standard input; what is further behind says nothing of its topic."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -13,6 +29,8 @@ EPILOG = """\b
 Examples:
   ragmem context
   ragmem context "speed up the departures query" --budget 1500
+  ragmem context --session 5f2c
+  ragmem context --session 5f2c --prompt "why does the importer time out at night"
 
 \b
 Exit codes:
@@ -44,35 +62,71 @@ def context(
     every: Annotated[
         bool, typer.Option("--all", "-a", help="All projects, not only this one and yours.")
     ] = False,
+    session: Annotated[
+        str,
+        typer.Option("--session", metavar="ID", help="Tell this session only what it was not told yet."),
+    ] = "",
+    prompt: Annotated[
+        str,
+        typer.Option(
+            "--prompt",
+            metavar="TEXT",
+            help="What the session was just asked; tells something where it begins a topic. - is read.",
+        ),
+    ] = "",
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
     """Print what a session should know when it begins."""
-    from ragmem.services.shapes import memory_shape
-
     if every and project:
         raise UsageError("--all and --project exclude each other", hint="give one of them")
+    if prompt and not session:
+        raise UsageError("--prompt needs --session", hint="ragmem context --session ID --prompt TEXT")
+    if session and task:
+        raise UsageError("a task and --session exclude each other", hint="give it with --prompt")
+    said = standard_input(MAX_PROMPT)[:MAX_PROMPT].decode("utf-8", "replace") if prompt == "-" else prompt
+    reason, notes = "", tuple[str, ...]()
+    projects: Sequence[str] | None
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
-        projects = memory.named_projects(project) if project else None if every else memory.default_projects()
-        block = memory.session_context(
-            task, projects=projects or (), everywhere=projects is None, tokens=budget, max_chars=max_chars
-        )
+        if session:
+            named = memory.named_projects(project or ())
+            told = memory.anticipate(
+                session, said, projects=named, everywhere=every, tokens=budget, max_chars=max_chars
+            )
+            block, reason, notes, projects = told.context, told.reason, told.notes, told.projects
+        else:
+            projects = (
+                memory.named_projects(project) if project else None if every else memory.default_projects()
+            )
+            block = memory.session_context(
+                task, projects=projects or (), everywhere=projects is None, tokens=budget, max_chars=max_chars
+            )
     if as_json:
-        say_json(
-            {
-                "schema": 1,
-                "task": task.strip(),
-                "projects": list(projects) if projects is not None else None,
-                "text": block.text,
-                "tokens": block.tokens,
-                "left_out": block.left_out,
-                "memories": [memory_shape(item) for item in block.memories],
-            }
-        )
+        document = _document(block, task, projects)
+        if session:
+            document |= {"session": session, "reason": reason, "notes": list(notes)}
+        say_json(document)
     elif block.text:
         say(block.text)
-    if not block.text and not quiet:
-        tell(block.why_empty)
+    if not quiet:
+        for note in notes:
+            tell(f"note: {note}")
+        if not block.text:
+            tell(reason or block.why_empty)
     return EXIT_OK if block.text else EXIT_NO
+
+
+def _document(block: "Context", task: str, projects: Sequence[str] | None) -> dict[str, Any]:
+    from ragmem.services.shapes import memory_shape
+
+    return {
+        "schema": 1,
+        "task": task.strip(),
+        "projects": list(projects) if projects is not None else None,
+        "text": block.text,
+        "tokens": block.tokens,
+        "left_out": block.left_out,
+        "memories": [memory_shape(item) for item in block.memories],
+    }

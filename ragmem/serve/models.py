@@ -12,6 +12,9 @@ from ragmem.services.query import MAX_QUERY
 SHORTEST_QUERY = 3
 """Characters of a question, as LightRAG has it."""
 
+MAX_PROMPT = 1_000_000
+"""Characters of a prompt; it may hold a pasted log, of which little is read."""
+
 MAX_TOP_K = 1_000
 MAX_TEXTS = 1_000
 
@@ -102,6 +105,36 @@ class QueryRequest(BaseModel):
         if self.route != "auto" and self.mode != "ragmem":
             raise ValueError(f'the route "{self.route}" needs the mode "ragmem"')
         return self
+
+
+class ContextRequest(BaseModel):
+    """What a session is to be told; with its name only what it was not told yet."""
+
+    session: _Label = Field(default="", max_length=200, description="The assistant's id of the session.")
+    prompt: _Text = Field(
+        default="",
+        max_length=MAX_PROMPT,
+        description="What was just asked; without a session, the task. Empty: the session begins.",
+    )
+    cwd: _Label = Field(default="", description="The session's folder: its project and the user's are asked.")
+    projects: list[_Label] | None = Field(
+        default=None,
+        max_length=100,
+        description="Only these projects (name, id, or `user`), whatever `cwd` is.",
+    )
+    max_total_tokens: Annotated[int | None, Field(ge=100)] = Field(
+        default=None, description="Tokens of the context, by estimate; else it has 9,000 characters at most."
+    )
+
+
+class ContextResponse(BaseModel):
+    """The framed block, which is empty where there is nothing to tell, and why it is what it is."""
+
+    context: str
+    tokens: int
+    memory_ids: list[str]
+    reason: str
+    notes: list[str] = Field(description="What a person should know, such as that nothing could be kept.")
 
 
 class Reference(BaseModel):

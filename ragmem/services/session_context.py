@@ -76,9 +76,10 @@ RECORDS_OF = (
 """What was recorded as such stands first in its part, where it answers the task about as well as the best."""
 
 STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
+NEAR_LAST = Part("Near to what was worked on last", 0.30, 10, lambda _: True)
 LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
 OPEN = Part("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
-WITHOUT_TASK = (STANDING, LAST, OPEN)
+WITHOUT_TASK = (STANDING, NEAR_LAST, LAST, OPEN)
 
 
 def session_context(
@@ -87,6 +88,7 @@ def session_context(
     task: str = "",
     *,
     projects: Sequence[str] | None,
+    near: Sequence[Match] = (),
     tokens: int | None = None,
     max_chars: int | None = None,
     home: str = "",
@@ -94,14 +96,15 @@ def session_context(
     """Return the block for the beginning of a session, within `tokens` (by estimate) and `max_chars`.
 
     With a task: what answers it, standing decisions and preferences, problems with their fixes, patterns, and
-    the last sessions of these projects. Without: decisions and preferences, the last sessions, and problems,
-    those without a fix first. Each part has its share of the room; what one does not use the others
-    get, in their order. The same memory and task give the same block; it is empty when there is nothing.
+    the last sessions of these projects. Without: decisions and preferences, what is `near` to the last work,
+    the last sessions, and problems, those without a fix first. Each part has its share of the room; what one
+    does not use the others get, in their order. The same memory and task give the same block; it is empty
+    when there is nothing.
     """
     chosen = (
         _for_task(catalog, ask, task.strip(), projects, home)
         if task.strip()
-        else _for_start(catalog, projects, home)
+        else _for_start(catalog, projects, near, home)
     )
     parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
     found = sum(len(excerpts) for _, excerpts in parts)
@@ -195,17 +198,20 @@ def _bearing_on(ask: Callable[[Question], Answer], question: Question) -> list[M
 
 
 def _for_start(
-    catalog: Catalog, projects: Sequence[str] | None, home: str
+    catalog: Catalog, projects: Sequence[str] | None, near: Sequence[Match], home: str
 ) -> list[tuple[Part, list[Excerpt]]]:
     taken = _Taken(home)
-    return [
-        (part, taken.take(_nearest(catalog, sort, projects), part.most))
-        for part, sort in ((STANDING, _RULES), (LAST, _EPISODES), (OPEN, _OPEN))
+    chosen: list[tuple[Part, Iterable[Match | Memory]]] = [
+        (STANDING, _nearest(catalog, _RULES, projects)),
+        (NEAR_LAST, near),
+        (LAST, _nearest(catalog, _EPISODES, projects)),
+        (OPEN, _nearest(catalog, _OPEN, projects)),
     ]
+    return [(part, taken.take(items, part.most)) for part, items in chosen]
 
 
 def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> list[Memory]:
-    """Return the latest memories of a sort, this project's before the user's.
+    """Return the latest memories of a sort that nothing has superseded, this project's before the user's.
 
     Preferences stand before decisions, and problems without a fix before those with one.
     """
@@ -215,8 +221,9 @@ def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> li
         ids = recorded(catalog.database, insights, projects=projects, limit=CANDIDATES)
         found += catalog.memories.get(ids).values()
         found.sort(key=lambda memory: (memory.event_time, memory.id), reverse=True)
+    untrue = catalog.supersessions.in_force(memory.id for memory in found)
     return sorted(
-        found,
+        (memory for memory in found if memory.id not in untrue),
         key=lambda memory: (
             projects is not None and memory.scope.project == USER,
             sort is _RULES and memory.kind is not Kind.PREFERENCE,

@@ -1,0 +1,44 @@
+"""What a session is told over HTTP; plain functions that block, for the worker threads."""
+
+from pathlib import Path
+
+from ragmem.memory import Ragmem
+from ragmem.serve.models import ContextRequest, ContextResponse
+from ragmem.services.context import Context
+
+_NOTHING = "nothing is stored yet"
+
+
+def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
+    """Answer POST /context; raises NotFoundError for an unknown project."""
+    if not memory.catalog.exists():
+        return _response(Context(), _NOTHING)
+    memory.require()
+    named = memory.named_projects(request.projects or ())
+    # The folder that the server was started in says nothing about who asks over HTTP.
+    everywhere = not (named or request.cwd)
+    if not request.session:
+        here = memory.projects_at(Path(request.cwd))
+        block = memory.session_context(
+            request.prompt, projects=named or here, everywhere=everywhere, tokens=request.max_total_tokens
+        )
+        return _response(block, "" if block.text else block.why_empty)
+    told = memory.anticipate(
+        request.session,
+        request.prompt,
+        projects=named,
+        everywhere=everywhere,
+        cwd=Path(request.cwd),
+        tokens=request.max_total_tokens,
+    )
+    return _response(told.context, told.reason, told.notes)
+
+
+def _response(block: Context, reason: str, notes: tuple[str, ...] = ()) -> ContextResponse:
+    return ContextResponse(
+        context=block.text,
+        tokens=block.tokens if block.text else 0,
+        memory_ids=[memory.id for memory in block.memories],
+        reason=reason,
+        notes=list(notes),
+    )

@@ -1,0 +1,52 @@
+"""POST /context: what a session is told over HTTP, of its own projects, once."""
+
+from ragmem.domain.framing import OPENING
+
+PROMPT = "why do we deploy PostgreSQL with Kubernetes and who resized the full volume"
+
+
+def test_a_session_is_told_at_its_start_and_at_a_new_topic_and_nothing_twice(client, tmp_path):
+    def post(**body):
+        return client.post("/context", session="s", cwd=str(tmp_path / "notes"), **body).json()
+
+    begun = post()
+    assert begun["context"].startswith(OPENING)
+    assert begun["reason"] == "the session begins"
+    assert begun["tokens"] > 0
+    again = post()
+    assert (again["context"], again["memory_ids"], again["tokens"]) == ("", [], 0)
+    assert "told already" in again["reason"]
+    switched = post(prompt=PROMPT)
+    assert not set(switched["memory_ids"]) & set(begun["memory_ids"])
+    assert post(prompt=f"{PROMPT} please")["reason"].startswith("the topic has not changed")
+
+
+def test_the_folder_of_the_session_names_its_project(client, tmp_path):
+    notes = client.post("/context", session="a", prompt=PROMPT, cwd=str(tmp_path / "notes" / "deep")).json()
+    assert notes["memory_ids"]
+    elsewhere = client.post("/context", session="b", prompt=PROMPT, cwd="/somewhere/else").json()
+    assert elsewhere["memory_ids"] == []
+    everywhere = client.post("/context", session="c", prompt=PROMPT).json()
+    assert everywhere["memory_ids"] == notes["memory_ids"]
+    named = client.post("/context", session="d", prompt=PROMPT, projects=["notes"], cwd="/elsewhere").json()
+    assert named["memory_ids"] == notes["memory_ids"]
+
+
+def test_without_a_session_a_task_is_answered_as_often_as_it_is_asked(client):
+    first = client.post("/context", prompt="deploy PostgreSQL", max_total_tokens=400).json()
+    assert first == client.post("/context", prompt="deploy PostgreSQL", max_total_tokens=400).json()
+    assert 0 < first["tokens"] <= 400
+
+
+def test_an_empty_home_has_nothing_to_tell(open_memory, connect):
+    with connect(open_memory()) as client:
+        answer = client.post("/context", session="s").json()
+    assert (answer["context"], answer["reason"]) == ("", "nothing is stored yet")
+
+
+def test_what_names_no_session_or_project_is_refused(client):
+    assert client.post("/context", session="x" * 201).status_code == 422
+    assert client.post("/context", session="a\nb").status_code == 422
+    unknown = client.post("/context", session="s", projects=["nowhere"])
+    assert unknown.status_code == 404
+    assert "nowhere" in unknown.text

@@ -1,0 +1,296 @@
+"""What a session is told before it asks: at its start, at a new topic, never twice, and mostly nothing."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragmem.catalog.supersessions import Supersession
+from ragmem.domain.model import Draft, Scope
+from ragmem.errors import UsageError
+from ragmem.services.last_work import MOST
+from ragmem.services.session_context import NEAR_LAST
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+PROJECT = "p-tideline"
+MODEL = {"RAGMEM_MODELS_BACKEND": "minilm"}
+
+SLOW = "why does the departures board query of Porto Azul scan the whole departures table"
+CSS = "choose accessible contrast colours for the dark stylesheet theme of the harbour website"
+
+INDEX = (
+    "We decided that each migration lists the indexes of the departures table before and after, because the"
+    " departures board query scanned the whole departures table when its index was forgotten."
+)
+COLOURS = (
+    "We decided on contrast colours of at least 7:1 for the dark stylesheet theme of the harbour website,"
+    " because the accessible palette failed its audit."
+)
+FORMER = (
+    "We decided that the departures table has no index, because the departures board query is rare and the"
+    " table is small."
+)
+SESSION = (
+    "Session: the departures board query scanned the whole departures table. The index of the departures"
+    " table was forgotten in a migration; the query of the board is fast with it."
+)
+
+
+def stored(memory, name, text, *, source="notes", days=10, project=PROJECT, **more):
+    draft = Draft(
+        source,
+        f"/n/{name}",
+        text,
+        title=name,
+        scope=Scope(project),
+        event_time=NOW - timedelta(days=days),
+        **more,
+    )
+    [one] = memory.ingest([draft])
+    return one.id
+
+
+@pytest.fixture
+def filled(open_memory):
+    """A memory with vectors of the bundled model, and a project that was last about a slow query."""
+    memory = open_memory(**MODEL)
+    ids = {
+        "index": stored(memory, "index", INDEX),
+        "colours": stored(memory, "colours", COLOURS),
+        "session": stored(memory, "session", SESSION, source="sessions", days=1),
+    }
+    return memory, ids
+
+
+def told(memory, session="s", prompt="", **more):
+    return memory.anticipate(session, prompt, projects=[PROJECT], at=NOW, **more)
+
+
+def shown(anticipated):
+    return [one.id for one in anticipated.context.memories]
+
+
+def near(anticipated):
+    """Return the part of the block that tells what is near to the last work."""
+    _, _, rest = anticipated.context.text.partition(f"## {NEAR_LAST.title}\n")
+    return rest.partition("\n## ")[0]
+
+
+def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
+    memory, ids = filled
+    first = told(memory)
+    assert set(ids.values()) == set(shown(first))
+    assert (first.reason, first.notes) == ("the session begins", ())
+    again = told(memory)
+    assert (again.context.text, again.reason) == (
+        "",
+        "this session was told already what it should know at its start",
+    )
+    assert shown(told(memory, "another")) == shown(first)
+
+
+def test_the_start_tells_what_is_near_to_the_last_work_and_not_what_is_far(filled):
+    memory, _ = filled
+    for number in range(8):
+        # The latest decisions are told anyway; these push the others out of that part.
+        stored(
+            memory,
+            f"rule{number}",
+            f"## Decision\n\nStatus: accepted. Quay {number} closes at {number + 2} because of dredging.",
+            days=5,
+        )
+    for number in range(4):
+        stored(memory, f"session{number}", f"{SESSION} Part {number}.", source="sessions", days=2)
+    block = told(memory)
+    assert INDEX in near(block)
+    assert COLOURS not in near(block)
+
+
+def test_nothing_is_embedded_at_the_start(filled, monkeypatch):
+    memory, _ = filled
+
+    def refuse(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(type(memory.models.embedder), "embed", refuse, raising=False)
+    monkeypatch.setattr("ragmem.backends.fake.embedder.FakeEmbedder.embed", refuse)
+    assert shown(told(memory))
+
+
+def test_at_most_ten_are_near_and_what_was_superseded_is_not_told(filled):
+    memory, ids = filled
+    for number in range(MOST + 5):
+        stored(
+            memory, f"again{number}", f"Decision {number}: {INDEX} Case {number}.", source="sessions", days=3
+        )
+    former = stored(memory, "former", FORMER, days=20)
+    memory.catalog.supersessions.put(
+        [Supersession(former, ids["index"], NOW, NOW, "value", "has an index by now", NOW)]
+    )
+    block = told(memory, max_chars=100_000)
+    assert former not in shown(block)
+    assert near(block).count("\n[") <= MOST
+
+
+def test_a_first_prompt_and_a_switch_tell_what_answers_and_what_goes_on_tells_nothing(filled):
+    memory, ids = filled
+    first = told(memory, prompt=SLOW)
+    assert ids["index"] in shown(first)
+    assert first.reason == "a topic begins: the first prompt"
+    goes_on = told(memory, prompt=f"{SLOW} since the last migration")
+    assert (goes_on.context.text, goes_on.reason) == (
+        "",
+        "the topic has not changed: near to what was said",
+    )
+    switched = told(memory, prompt=CSS)
+    assert shown(switched) == [ids["colours"]]
+    assert switched.reason == "a topic begins: far from what was said"
+
+
+def test_nothing_is_shown_twice_to_a_session(filled):
+    memory, ids = filled
+    assert set(shown(told(memory))) == set(ids.values())
+    later = told(memory, prompt=SLOW)
+    assert shown(later) == []
+    assert later.reason == "a topic begins: the first prompt; all that bears on it was shown already"
+    new = stored(
+        memory,
+        "new",
+        "The departures board of Porto Azul is slow again: the planner scans the whole departures table,"
+        " since its statistics are stale after the nightly import. Run ANALYZE at the end of it.",
+        days=0,
+    )
+    assert shown(told(memory, "s", CSS)) == []
+    assert shown(told(memory, "s", SLOW)) == [new]
+
+
+@pytest.mark.parametrize("prompt", ["yes", "go on", "```\nx = 1\n```", "do the same for that one"])
+def test_a_prompt_that_says_too_little_tells_nothing_and_keeps_the_topic(filled, prompt):
+    memory, _ = filled
+    told(memory, prompt=SLOW)
+    before = memory.catalog.sessions.get("s").topic
+    answer = told(memory, prompt=prompt)
+    assert answer.context.text == ""
+    assert answer.reason.startswith("the prompt begins no topic: ")
+    assert memory.catalog.sessions.get("s").topic == before
+
+
+def test_where_nothing_answers_nothing_is_told(filled):
+    memory, _ = filled
+    answer = told(memory, prompt="bake sourdough bread overnight with cold fermentation in winter")
+    assert answer.context.text == ""
+    assert answer.reason.startswith("a topic begins: the first prompt; nothing")
+
+
+def test_another_project_is_not_told_of(filled):
+    memory, _ = filled
+    secret = stored(memory, "elsewhere", INDEX.replace("migration", "release"), project="p-other")
+    for prompt in ("", SLOW):
+        assert secret not in shown(told(memory, prompt=prompt))
+    outside = memory.anticipate("t", SLOW, at=NOW)
+    assert (shown(outside), outside.projects) == ([], ("user",))
+
+
+def test_calls_at_once_show_each_memory_once_and_lose_nothing(filled):
+    memory, ids = filled
+    gate = threading.Barrier(6)
+
+    def call(number):
+        gate.wait()
+        return told(memory, prompt=SLOW if number % 2 else "")
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(call, range(6)))
+    given = [one for answer in answers for one in shown(answer)]
+    assert sorted(given) == sorted(set(given))
+    assert set(given) == set(memory.catalog.sessions.get("s").shown)
+    assert ids["index"] in given
+
+
+def test_a_store_that_is_busy_still_answers_and_says_what_it_could_not_keep(filled, open_memory):
+    memory, ids = filled
+    other = open_memory(**MODEL)
+    other.prepare()
+    with other.catalog.database.write(), ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(told, memory).result(timeout=30)
+    assert set(shown(answer)) == set(ids.values())
+    assert [note for note in answer.notes if "is not kept" in note]
+    assert memory.catalog.sessions.get("s") is None
+
+
+def test_a_home_that_cannot_be_written_still_answers(filled):
+    memory, ids = filled
+    with memory.catalog.database.reading_only():
+        answer = told(memory)
+        told_of = told(memory, prompt=SLOW)
+    assert set(shown(answer)) == set(ids.values())
+    assert ids["index"] in shown(told_of)
+    assert all("is not kept" in one.notes[0] for one in (answer, told_of))
+
+
+def test_without_a_model_the_start_is_told_and_a_prompt_is_met_with_silence(open_memory):
+    memory = open_memory(RAGMEM_MODELS_URL="down")
+    waits = stored(memory, "index", INDEX)
+    assert shown(told(memory)) == [waits]
+    answer = told(memory, prompt=SLOW)
+    assert answer.context.text == ""
+    assert answer.reason.startswith("whether the topic changed cannot be told: ")
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\nb"])
+def test_a_session_needs_a_name(memory, name):
+    memory.prepare()
+    with pytest.raises(UsageError, match="cannot name a session"):
+        told(memory, name)
+
+
+def test_a_corrupt_topic_begins_anew(filled):
+    memory, ids = filled
+    told(memory, prompt=CSS)
+    with memory.catalog.database.write() as connection:
+        connection.execute('UPDATE sessions SET topic = \'{"schema": 1, "topic": 5}\'')
+    answer = told(memory, prompt=SLOW)
+    assert answer.reason.startswith("a topic begins: the first prompt")
+    assert ids["colours"] not in shown(answer)
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_command_tells_once_and_its_json_says_why(inside, tmp_path):
+    where = {"RAGMEM_HOME": str(tmp_path / "ragmem"), "HOME": str(tmp_path / "home")} | MODEL
+    begun = inside("context", "--session", "c", "--all", **where)
+    assert begun.returncode == 0
+    assert INDEX[:40] in begun.stdout
+    again = inside("context", "--session", "c", "--all", **where)
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "told already" in again.stderr
+    read = inside("context", "--session", "d", "--prompt", "-", "--all", "--json", stdin=SLOW, **where)
+    document = json.loads(read.stdout)
+    assert document["reason"] == "a topic begins: the first prompt"
+    assert [one["title"] for one in document["memories"]][:1] == ["index"]
+    assert (document["session"], document["notes"], document["projects"]) == ("d", [], None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--prompt", "x"), "--prompt needs --session"),
+        (("a task", "--session", "x"), "exclude each other"),
+    ],
+)
+def test_the_command_refuses_what_makes_no_sense(inside, arguments, message):
+    refused = inside("context", *arguments)
+    assert refused.returncode == 2
+    assert message in refused.stderr
+
+
+def test_the_topic_of_another_model_begins_without_a_switch(filled, open_memory):
+    memory, _ = filled
+    told(memory, prompt=SLOW)
+    kept = memory.catalog.sessions.get("s")
+    memory.catalog.sessions.keep(
+        "s", project=kept.project, topic={**kept.topic, "model": "former"}, shown=[], now=NOW
+    )
+    answer = told(memory, prompt=CSS)
+    assert answer.reason == "the topic has not changed: another model"

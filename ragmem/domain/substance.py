@@ -27,8 +27,8 @@ MAX_SENTENCE_CHARS = 600
 FLOOR = 1.0
 """The score from which a text has substance."""
 
-ENOUGH = 3 * FLOOR
-"""A score at which no more of a text is read."""
+ENOUGH = 1.5 * FLOOR
+"""A score at which no more of a text is read: it has substance, whatever follows."""
 
 SHARES = {Voice.STATES: 1.0, Voice.REPORTS: 0.4, Voice.CHATTER: 0.0}
 """What a sentence counts of what a statement would."""
@@ -45,35 +45,28 @@ STATEMENT_WORDS = 6
 
 _FLAGS = re.IGNORECASE
 
-_CAUSE = re.compile(
-    r"\b(?:because|due to|caused? by|causes?|root cause|the (?:reason|culprit|cause)|turned out|"
-    r"therefore|hence|"
-    r"that is why|that's why|so that|which means|results? in|leads? to|in order to|to (?:avoid|prevent)|"
-    r"side effect|since (?:the|it|they|we|no|there)|"
-    r"(?:the|a) (?:fix|solution|workaround|trick|catch|problem|issue|bug) (?:is|was|for)|"
-    r"fix(?:ed)? (?:by|for|in)|"
-    r"work ?around|depends? on)\b",
-    _FLAGS,
-)
-_CONSEQUENCE = re.compile(
-    r"\b(?:fails?|failed|failing|failure|breaks?|broke|broken|rejects?|refuses?|crash(?:es|ed)?|panics?|"
-    r"corrupt\w*|"
-    r"loses?|lost|leaks?|hangs?|stalls?|deadlocks?|overwrit\w+|times? out|timeout|races?|errors?|"
-    r"exception|wipes?|"
-    r"deletes?|silently|otherwise|stale|missing|wrong|undefined|ignores?|conflicts?|survives?|safely|"
-    r"(?:does|do|did|is|are|was|were|can|could|will|would|has|have)(?:n't|n\u2019t| not)|cannot|"
-    r"no longer)\b",
-    _FLAGS,
-)
-_RULE = re.compile(
-    r"\b(?:must|never|always|should|only|instead of|rather than|do not|don't|don\u2019t|avoid|prefer|"
-    r"require[sd]?|"
-    r"needs? to|has to|have to|before (?:you|every|each|any|the|a|committing|pushing)|after (?:you|"
-    r"every|each)|"
-    r"make sure|ensure|as soon as|at (?:least|most)|unless|beware|careful|not allowed|mandatory|by default|"
-    r"defaults? to|in the order|order:|except)\b",
-    _FLAGS,
-)
+_CAUSE = """
+because|cause|causes|caused|root cause|due to|the reason|the culprit|turned out|therefore|hence|
+that is why|that's why|so that|which means|result in|results in|lead to|leads to|in order to|to avoid|
+to prevent|side effect|since the|since it|since they|since we|since no|since there|the fix is|the fix was|
+the fix for|the problem is|the problem was|the issue is|the issue was|the bug is|the bug was|the trick is|
+the catch is|a workaround|the workaround|fix by|fixed by|fixed in|depends on|depend on
+"""
+_CONSEQUENCE = """
+fail|fails|failed|failing|failure|failures|break|breaks|broke|broken|reject|rejects|refuse|refuses|crash|
+crashes|crashed|panic|panics|corrupt|corrupts|corrupted|corruption|lose|loses|lost|leak|leaks|hang|hangs|
+stall|stalls|deadlock|deadlocks|overwrites|overwritten|overwriting|times out|time out|timeout|race|races|
+error|errors|exception|wipe|wipes|delete|deletes|silently|otherwise|stale|missing|wrong|undefined|ignore|
+ignores|ignored|conflict|conflicts|survive|survives|safely|cannot|no longer|does not|do not|did not|
+is not|are not|was not|were not|can not|could not|will not|would not|has not|have not|doesn't|don't|
+didn't|isn't|aren't|wasn't|weren't|can't|couldn't|won't|wouldn't|hasn't|haven't
+"""
+_RULE = """
+must|never|always|should|only|instead of|rather than|do not|don't|avoid|prefer|require|requires|required|
+need to|needs to|has to|have to|before you|before every|before each|before any|before the|
+before committing|before pushing|after you|after every|after each|make sure|ensure|as soon as|at least|
+at most|unless|beware|careful|not allowed|mandatory|by default|defaults to|default to|in the order|except
+"""
 _VALUE = re.compile(
     r"(?<![\w.])\d[\d.,_]*\s?(?:%|(?:ns|\u00b5s|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|"
     r"weeks?|"
@@ -83,7 +76,7 @@ _VALUE = re.compile(
     r"|(?<![\w.])v?\d+\.\d+(?:\.\d+)?\b|(?<![\w.#/])\d{2,6}(?![\w./])",
     _FLAGS,
 )
-_NAME = re.compile(r"[A-Za-z][\w+#.-]*[\w+#]|[A-Za-z]")
+_WORD = re.compile(r"[^\W\d_][\w'+#-]*")
 _QUOTED = re.compile(r"[\"\u201c][^\"\u201d\n]{6,120}[\"\u201d]")
 _SLASHED = re.compile(
     r"\b\w[\w-]{0,60}/[\w<>./-]+|\b[\w-]{1,60}\.(?:md|py|go|ts|js|rs|toml|ya?ml|json|sh|sql|txt|lock)\b"
@@ -99,13 +92,24 @@ _JUST_NOW = re.compile(
     _FLAGS,
 )
 
-EVIDENCE = (
-    ("cause", 0.8, _CAUSE),
-    ("consequence", 0.5, _CONSEQUENCE),
-    ("rule", 0.6, _RULE),
-    ("value", 0.5, _VALUE),
-    ("quotation", 0.4, _QUOTED),
+SAID = tuple(
+    (
+        name,
+        weight,
+        frozenset(word for word in said if " " not in word),
+        tuple(f" {w} " for w in said if " " in w),
+    )
+    for name, weight, said in (
+        ("cause", 0.8, _CAUSE.replace("\n", "").split("|")),
+        ("consequence", 0.5, _CONSEQUENCE.replace("\n", "").split("|")),
+        ("rule", 0.6, _RULE.replace("\n", "").split("|")),
+    )
 )
+"""What words and phrases are evidence of, and what that counts, once in a sentence."""
+
+FORMS = (("value", 0.5, _VALUE), ("quotation", 0.4, _QUOTED))
+"""The same of what has a form."""
+
 NAMED = 0.7
 """What the first identifier, path or command of a sentence counts; each further one half of it."""
 
@@ -172,12 +176,19 @@ def _stated(sentence: str) -> float:
 
 
 def _evidence(sentence: str) -> list[tuple[str, float]]:
-    found = [(name, weight) for name, weight, pattern in EVIDENCE if pattern.search(sentence)]
+    lowered = sentence.lower().replace("\u2019", "'")
+    words = set(spoken := _WORD.findall(lowered))
+    phrased = f" {' '.join(spoken)} "
+    found = [
+        (name, weight)
+        for name, weight, single, phrases in SAID
+        if not words.isdisjoint(single) or any(phrase in phrased for phrase in phrases)
+    ]
+    found += [(name, weight) for name, weight, pattern in FORMS if pattern.search(sentence)]
     named = set(identifiers(sentence)) | {match.group() for match in _SLASHED.finditer(sentence)}
     if named:
         found.append(("identifier", NAMED * (1 + min(MOST_NAMED, len(named) - 1) / 2)))
-    words = {word.lower().rstrip(".") for word in _NAME.findall(sentence)}
-    if words & COMMANDS:
+    if not words.isdisjoint(COMMANDS):
         found.append(("command", KNOWN))
     if not words.isdisjoint(KNOWN_NAMES) or _COMPOUND.search(sentence):
         found.append(("name", KNOWN))

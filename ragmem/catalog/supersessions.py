@@ -1,13 +1,15 @@
 """Which memories were made untrue by newer ones, as rows that outlast both memories' time in the archive."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.rows import from_stamp, to_stamp
+from ragmem.domain.model import Supersession
+
+__all__ = ["Supersession", "Supersessions"]
 
 _COLUMNS = ("older", "newer", "older_at", "newer_at", "rule", "reason", "made_at")
 _SELECT = ", ".join(f"s.{column}" for column in _COLUMNS)
@@ -17,26 +19,13 @@ _UPSERT = (
 )
 # A successor that was merged lives on in what it was merged into.
 _STEP = (
-    f"SELECT {_SELECT}, m.id, g.merged FROM supersessions s LEFT JOIN memories m ON m.id = s.newer"
-    " LEFT JOIN (SELECT o.original, o.merged FROM merged_from o JOIN memories k ON k.id = o.merged) g"
-    " ON m.id IS NULL AND g.original = s.newer WHERE s.older IN ({})"
+    f"SELECT {_SELECT}, m.id, (SELECT o.merged FROM merged_from o JOIN memories k ON k.id = o.merged"
+    " WHERE o.original = s.newer LIMIT 1) FROM supersessions s LEFT JOIN memories m ON m.id = s.newer"
+    " WHERE s.older IN ({})"
 )
 
 _LONGEST = 100
 """Steps of a chain that are followed; put() keeps circles out, a damaged file may hold one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Supersession:
-    """That a newer memory has made an older one untrue, when each of them happened, and by which rule."""
-
-    older: str
-    newer: str
-    older_at: datetime
-    newer_at: datetime
-    rule: str
-    reason: str
-    made_at: datetime
 
 
 class Supersessions:
@@ -86,6 +75,19 @@ class Supersessions:
                     found |= {row[0]: _from(row) for row in rows}
         return sorted(found.values(), key=lambda item: (item.older_at, item.older))
 
+    def replaced_by(self, ids: Sequence[str]) -> dict[str, list[Supersession]]:
+        """Return newer memory -> what it replaced itself, latest first, of those that replaced something."""
+        found: dict[str, list[Supersession]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(
+                f"SELECT {_SELECT} FROM supersessions s WHERE s.newer IN ({marks(ids)})"
+                " ORDER BY s.older_at DESC, s.older",
+                list(ids),
+            ):
+                item = _from(row)
+                found.setdefault(item.newer, []).append(item)
+        return found
+
     def drop(self, older: Iterable[str]) -> int:
         """Remove the supersessions of these older memories; return how many there were."""
         dropped = 0
@@ -113,27 +115,19 @@ class Supersessions:
                         step = _from(row)
                         further.setdefault(step.newer, []).extend(at[step.older])
                         if there or merged:
+                            last = step.newer if there else merged
                             for start in at[step.older]:
-                                if start != (merged or step.newer):
-                                    found[start] = _joined(found.get(start), step, start, merged or "")
+                                if start != last:
+                                    found[start] = _joined(found.get(start), step, start, last)
                 if not further:
                     break
                 at = further
         return found
 
 
-def _joined(before: Supersession | None, step: Supersession, start: str, merged: str) -> Supersession:
+def _joined(before: Supersession | None, step: Supersession, start: str, last: str) -> Supersession:
     """Return how the start of a chain is superseded by the newer memory of a further step of it."""
-    first = before or step
-    return Supersession(
-        start,
-        merged or step.newer,
-        first.older_at,
-        step.newer_at,
-        first.rule,
-        first.reason,
-        first.made_at,
-    )
+    return replace(before or step, older=start, newer=last, newer_at=step.newer_at)
 
 
 def _leads_to(connection: Connection, start: str, end: str) -> bool:

@@ -115,6 +115,9 @@ def query(
     nearest: Annotated[
         bool, typer.Option("--nearest", help="Show what is nearest, also where nothing answers.")
     ] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Show what is superseded as well, and by what.")
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
@@ -165,6 +168,7 @@ def query(
             mode=mode.value if mode else None,
             expand=expand or memory.settings.query.expand,
             nearest=nearest,
+            history=history,
         )
         routed = ask_by_route(memory, question, None if route == RouteName.AUTO else route.value, now=moment)
     answer = routed.answer
@@ -242,6 +246,8 @@ def _say_routed(routed: "RoutedAnswer", *, explain: bool) -> None:
 
 def explained(match: Match) -> list[str]:
     """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
+    from ragmem.services.superseding import told_former
+
     ranks = {
         name.removesuffix("_rank"): value for name, value in match.terms.items() if name.endswith("_rank")
     }
@@ -252,11 +258,13 @@ def explained(match: Match) -> list[str]:
     ]
     if match.duplicates:
         lines.append("behind it: " + ", ".join(key[:12] for key in match.duplicates))
+    lines += [told_former(former) for former in match.replaced]
     return lines
 
 
 def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
     from ragmem.domain.redaction import redact
+    from ragmem.services.superseding import told_superseded
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
     for number, match in enumerate(matches, start=1):
@@ -266,6 +274,7 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
         place = memory.source + (f" / {redact(match.chunk.heading)[0]}" if match.chunk.heading else "")
         when = memory.event_time.strftime("%Y-%m-%d")
         more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
+        more += f"  {told_superseded(match.superseded)}" if match.superseded else ""
         say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
         snippet = _snippet(match)
         lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]

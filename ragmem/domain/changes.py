@@ -9,7 +9,7 @@ from itertools import chain, islice
 from ragmem.domain.facts import Claim, claims, words_of
 from ragmem.domain.lifecycle import Connection, Entry
 from ragmem.domain.replacing import Rarity, judge
-from ragmem.domain.supersession import direct_successors
+from ragmem.domain.supersession import DECLARED, direct_successors
 
 MAX_WORDS = 90
 """A memory with more words says more than one thing, and one change does not make all of it untrue."""
@@ -70,7 +70,7 @@ def _choose(proposed: Iterable[tuple[float, Change]], found: dict[str, Change]) 
     """Take the surest proposals; by rule a memory replaces one other, and nothing leads back to itself."""
     used: set[str] = set()
     for _, change in sorted(proposed, key=lambda one: (-one[0], one[1].older, one[1].newer)):
-        if change.older in found or (change.rule != "declared" and change.newer in used):
+        if change.older in found or (change.rule != DECLARED and change.newer in used):
             continue
         end = change.newer
         while end in found:
@@ -84,7 +84,7 @@ def _declared(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
     """Yield what memories say of each other in their metadata."""
     uris = {entry.id: entry.memory.uri for entry in group}
     for older, newer in direct_successors([entry.memory for entry in group]).items():
-        yield math.inf, Change(older, newer, "declared", f"{uris[newer]} takes the place of {uris[older]}")
+        yield math.inf, Change(older, newer, DECLARED, f"{uris[newer]} takes the place of {uris[older]}")
 
 
 def _by_rule(group: Sequence[Entry], linked: Mapping[str, Sequence[str]]) -> Iterator[tuple[float, Change]]:

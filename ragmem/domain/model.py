@@ -206,10 +206,32 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Supersession:
+    """That a newer memory has made an older one untrue, when each of them happened, and by which rule."""
+
+    older: str
+    newer: str
+    older_at: datetime
+    newer_at: datetime
+    rule: str
+    reason: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A memory that another one replaced, and what it says in a line; "" where it is no longer there."""
+
+    supersession: Supersession
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """A memory after ranking: its best chunk, each term of its score, and the ids that hide behind it.
 
-    `also` are further chunks of it that were found, best first.
+    `also` are further chunks of it that were found, best first. `replaced` is what it has made untrue,
+    `superseded` tells that it was made untrue itself, which only a question for what was before finds.
     """
 
     memory: Memory
@@ -218,6 +240,8 @@ class Match:
     terms: Mapping[str, float] = field(default_factory=dict)
     duplicates: tuple[str, ...] = ()
     also: tuple[Chunk, ...] = ()
+    replaced: tuple[Former, ...] = ()
+    superseded: Supersession | None = None
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:

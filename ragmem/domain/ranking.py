@@ -30,7 +30,8 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Coll
     """Return the matches best first (ties by memory id), with duplicates behind the best one of their group.
 
     A duplicate has the same content hash as the group's best match, or shares at least 90 % of its words, and
-    belongs to the same project; two matches of one memory are duplicates too. Every match is returned once.
+    belongs to the same project; two matches of one memory are duplicates too, but what is superseded is none
+    of what holds. Every match is returned once.
     Of what comes behind the first `shown` groups only equal texts are found, because words cost time.
     """
     ordered = sorted(matches, key=lambda match: (-match.score, match.memory.id, match.chunk.id))
@@ -39,7 +40,7 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Coll
         near = shown is None or len(groups) < shown
         words = _words(match.memory.text) if near else frozenset()
         for best, best_words, behind in groups:
-            if best.memory.scope.project == match.memory.scope.project and (
+            if _may_be_one(best, match) and (
                 best.memory.id == match.memory.id
                 or best.memory.content_hash == match.memory.content_hash
                 or _alike(best_words, words)
@@ -49,6 +50,13 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Coll
         else:
             groups.append((match, words, []))
     return [Collapsed(best, tuple(behind)) for best, _, behind in groups]
+
+
+def _may_be_one(best: Match, match: Match) -> bool:
+    """Tell whether two matches are of one project, and both hold or neither."""
+    return best.memory.scope.project == match.memory.scope.project and (best.superseded is None) == (
+        match.superseded is None
+    )
 
 
 def _words(text: str) -> frozenset[str]:

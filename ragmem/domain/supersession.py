@@ -1,4 +1,4 @@
-"""Put a superseded memory behind the one that replaces it, as far as their metadata tells."""
+"""What memories declare to replace, and the newer ones in place of the older ones among the matches."""
 
 import re
 from bisect import bisect_left
@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from ragmem.domain.model import Match, Memory
-from ragmem.domain.ranking import Collapsed
+from ragmem.domain.model import Former, Match, Memory, Supersession
 
 REPLACES = ("supersedes", "replaces", "obsoletes")
 REPLACED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by", "obsoleted_by")
 _NAME = re.compile(r"[^\s,;\[\]\"']+")
+DECLARED = "declared"
+"""The rule of what a memory says itself."""
+
 MIN_ID = 4
 """Characters of an id that name a memory, as everywhere."""
 
@@ -111,41 +113,46 @@ def successors(memories: Sequence[Memory]) -> dict[str, str]:
     return last
 
 
-def behind_successors(groups: Sequence[Collapsed]) -> list[Collapsed]:
-    """Return the groups with each superseded memory behind the one that replaces it, best first.
+def behind_successors(
+    matches: Sequence[Match], known: Mapping[str, Supersession], *, history: bool = False
+) -> list[Match]:
+    """Return the matches without those that another of them replaces, which takes their better score.
 
-    The successor takes the better score of the two (`superseded` among its terms tells it), and its place,
-    also where it stood behind the older one because it says nearly the same. A superseded memory whose
-    successor was not found stays where it is. No match is lost or doubled.
+    `known` is what is superseded by which of them, beside what they declare of each other. `superseded` among
+    the terms of a score tells whence it is, `replaced` what the match stands for. With `history` all of them
+    stay, and the older ones tell by what they are `superseded`. One whose successor is not there stays.
     """
-    last = successors([match.memory for group in groups for match in (group.match, *group.duplicates)])
-    headed = [_headed_by_successor(group, last) for group in groups]
-    home = {
-        match.memory.id: at for at, group in enumerate(headed) for match in (group.match, *group.duplicates)
-    }
-    joined = {at: group for at, group in enumerate(headed) if group.match.memory.id not in last}
-    for group in headed:
-        if group.match.memory.id in last:
-            at = home[last[group.match.memory.id]]
-            before = joined[at]
-            joined[at] = Collapsed(
-                _raised(before.match, group.match),
-                (*before.duplicates, group.match, *group.duplicates),
-            )
-    return sorted(joined.values(), key=lambda group: (-group.match.score, group.match.memory.id))
+    links = {**_told([match.memory for match in matches]), **known}
+    if history:
+        return [replace(match, superseded=links.get(match.memory.id)) for match in matches]
+    by_id = {match.memory.id: match for match in matches}
+    links = {older: link for older, link in links.items() if older in by_id and link.newer in by_id}
+    if not links:
+        return list(matches)
+    kept = {key: match for key, match in by_id.items() if key not in links}
+    for older, link in links.items():
+        if link.newer in kept:
+            kept[link.newer] = _raised(kept[link.newer], by_id[older].score, link)
+    return list(kept.values())
 
 
-def _headed_by_successor(group: Collapsed, last: Mapping[str, str]) -> Collapsed:
-    """Return a group with its best match that nothing replaces in front; unchanged where there is none."""
-    matches = (group.match, *group.duplicates)
-    head = next((match for match in matches if match.memory.id not in last), group.match)
-    if head is group.match:
-        return group
-    return Collapsed(_raised(head, group.match), tuple(match for match in matches if match is not head))
+def _told(memories: Sequence[Memory]) -> dict[str, Supersession]:
+    """Return what memories declare of each other, by the older one's id."""
+    last = successors(memories)
+    by_id = {memory.id: memory for memory in memories} if last else {}
+    found = {}
+    for older, newer in last.items():
+        one, other = by_id[older], by_id[newer]
+        reason = f"{other.uri} takes the place of {one.uri}"
+        found[older] = Supersession(
+            older, newer, one.event_time, other.event_time, DECLARED, reason, other.updated_at
+        )
+    return found
 
 
-def _raised(match: Match, older: Match) -> Match:
-    """Return a match with the score of the older one, if that is better."""
-    if older.score <= match.score:
-        return match
-    return replace(match, score=older.score, terms={**match.terms, "superseded": older.score})
+def _raised(match: Match, score: float, link: Supersession) -> Match:
+    """Return a match with the score of one that it replaces, if that is better."""
+    replaced = (*match.replaced, Former(link))
+    if score <= match.score:
+        return replace(match, replaced=replaced)
+    return replace(match, score=score, terms={**match.terms, "superseded": score}, replaced=replaced)

@@ -32,6 +32,8 @@ class Question:
     """Ask with other words as well, which a language model gives."""
     nearest: bool = False
     """Show what is nearest, also where nothing answers."""
+    history: bool = False
+    """Show what is superseded as well, and by what."""
 
     @property
     def filtered(self) -> bool:

@@ -8,7 +8,7 @@ from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline, chunk_from
 from ragmem.domain.decay import age_days, bounded_score, final_score, published_recency, recency
-from ragmem.domain.model import Match
+from ragmem.domain.model import Match, Supersession
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
 from ragmem.domain.records import type_of
@@ -17,6 +17,7 @@ from ragmem.domain.spans import short, time_match
 from ragmem.domain.supersession import behind_successors
 from ragmem.services.asking import Policy, Question
 from ragmem.services.candidates import Candidate, Gathering
+from ragmem.services.superseding import with_former
 
 COLLAPSE_DEPTH = 3
 """How many times as many memories as are wanted are read, since some of them say the same."""
@@ -33,7 +34,8 @@ names nothing else: how near its words are means nothing then."""
 class Weighed:
     """A memory that may answer: its best chunk, how well it answers (0..1), and the candidate it was.
 
-    `rank` is the engine's, where LightRAG itself was asked and there is no candidate.
+    `rank` is the engine's, where LightRAG itself was asked and there is no candidate. `inherited` is the
+    relevance of a superseded memory whose place it takes.
     """
 
     memory_id: str
@@ -41,6 +43,7 @@ class Weighed:
     relevance: float
     candidate: Candidate | None = None
     rank: int = 0
+    inherited: float = 0.0
 
 
 def weigh(gathering: Gathering, policy: Policy) -> list[Weighed]:
@@ -101,7 +104,7 @@ def _terms(item: Weighed, gathering: Gathering | None) -> dict[str, float]:
     """Return what a person is told of a match: its ranks, and what speaks for it."""
     candidate = item.candidate
     if candidate is None or gathering is None:
-        return {"engine_rank": float(item.rank)}
+        return {"engine_rank": float(item.rank)} if item.rank else {}
     evidence = candidate.evidence
     terms = {f"{name}_rank": float(rank) for name, rank in gathering.ranks(item.memory_id).items()}
     terms |= {
@@ -136,6 +139,10 @@ def finish(
     `gathering` is what the candidates are from; None where the engine's own order is kept.
     """
     spans = short(asked.times)
+    history = question.history or asked.wants_history
+    links = catalog.supersessions.in_force([item.memory_id for item in weighed])
+    if links and not history:
+        weighed = _in_place(catalog, weighed, links, alone=bool(asked.required or asked.excluded))
 
     def aged(relevance: float, outline: Outline) -> tuple[float, float, float, float]:
         """Return score, relevance with what the time adds, time match and recency."""
@@ -171,7 +178,7 @@ def finish(
         code = code_share(chunk.text)
         found = item.relevance
         if code and item.candidate is not None and gathering is not None:
-            found = _relevance(item.candidate, gathering, policy, code=code)
+            found = max(_relevance(item.candidate, gathering, policy, code=code), item.inherited)
         score, found, time, fresh = aged(found, outline)
         if score < policy.decay.min_score:
             continue
@@ -182,15 +189,40 @@ def finish(
             "recency": fresh,
             "score": score,
         }
+        if item.inherited and item.inherited >= found:
+            terms["superseded"] = score
         also = tuple(chunk_from(memory, rows[key][1]) for key in further[item.memory_id] if key in rows)
         matches.append(Match(memory, chunk, score, terms, also=also))
-    groups = collapse(matches, shown=question.limit)
-    if not asked.wants_history:
-        groups = behind_successors(groups)
-    return tuple(
-        replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
-        for group in groups[: question.limit]
+    # The newer ones stand where the older ones would, so duplicates are looked for afterwards.
+    groups = collapse(behind_successors(matches, links, history=history), shown=question.limit)
+    return with_former(
+        catalog,
+        [
+            replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
+            for group in groups[: question.limit]
+        ],
     )
+
+
+def _in_place(
+    catalog: Catalog, weighed: Sequence[Weighed], links: Mapping[str, Supersession], *, alone: bool
+) -> list[Weighed]:
+    """Return what holds of these memories: each superseded one gives its place to the one that holds.
+
+    That one comes in where it was not found itself, but for `alone`: then only what was found is shown.
+    """
+    kept = {item.memory_id: item for item in weighed if item.memory_id not in links}
+    inherited: dict[str, float] = {}
+    for item in weighed:
+        if item.memory_id in links:
+            newer = links[item.memory_id].newer
+            inherited[newer] = max(inherited.get(newer, 0.0), item.relevance)
+    missing = {} if alone else catalog.memories.openings(inherited.keys() - kept.keys())
+    kept |= {newer: Weighed(newer, chunk, 0.0) for newer, chunk in missing.items()}
+    for newer, found in inherited.items():
+        if newer in kept and found > kept[newer].relevance:
+            kept[newer] = replace(kept[newer], relevance=found, inherited=found)
+    return list(kept.values())
 
 
 def _leading(

@@ -5,6 +5,7 @@ from typing import Any
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.records import FIELDS, fields_text, record_of
 from ragmem.domain.redaction import cover, find_secrets, redact_document
+from ragmem.services.superseding import former_shape, superseded_shape
 
 
 def memory_shape(memory: Memory, *, verbatim: bool = False) -> dict[str, Any]:
@@ -56,6 +57,8 @@ def match_shape(match: Match, *, explain: bool = False) -> dict[str, Any]:
         "heading": redact_document(match.chunk.heading),
         "text": found_text(match).strip(),
         "duplicates": [identifier[:12] for identifier in match.duplicates],
+        "replaced": [former_shape(former) for former in match.replaced],
+        "superseded_by": superseded_shape(match.superseded) if match.superseded else None,
     }
     if explain:
         shape["terms"] = {name: round(value, 4) for name, value in match.terms.items()}

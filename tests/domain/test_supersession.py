@@ -1,4 +1,4 @@
-"""Superseded memories stand behind their successors."""
+"""What is superseded gives its place to what replaces it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.model import Chunk, Match, Memory, Scope
-from ragmem.domain.ranking import Collapsed
+from ragmem.domain.model import Chunk, Match, Memory, Scope, Supersession
 from ragmem.domain.supersession import (
     behind_successors,
     declared,
+    direct_successors,
     names,
     successors,
 )
@@ -35,33 +35,43 @@ def memory(key: str, *, day: int = 0, project: str = "p", uri: str = "", **metad
     )
 
 
-def group(item: Memory, score: float) -> Collapsed:
-    return Collapsed(Match(item, Chunk(f"{item.id}-0", item.id, 0, item.text), score))
+def match(item: Memory, score: float) -> Match:
+    return Match(item, Chunk(f"{item.id}-0", item.id, 0, item.text), score)
 
 
-def test_the_older_stands_behind_the_newer_which_takes_its_place():
+def test_the_newer_takes_the_place_of_the_older():
+    older, newer = memory("aaaa1"), memory("bbbb1", day=3, supersedes="aaaa1")
+    (left,) = behind_successors([match(older, 0.9), match(newer, 0.4)], {})
+    assert left.memory == newer
+    assert (left.score, left.terms["superseded"]) == (0.9, 0.9)
+    (former,) = left.replaced
+    assert (former.supersession.older, former.supersession.rule) == ("aaaa1", "declared")
+    assert (former.supersession.older_at, former.supersession.newer_at) == (
+        older.event_time,
+        newer.event_time,
+    )
+
+
+def test_the_newer_keeps_its_own_score_where_that_is_better():
     older, newer = memory("aaaa1"), memory("bbbb1", supersedes="aaaa1")
-    (joined,) = behind_successors([group(older, 0.9), group(newer, 0.4)])
-    assert joined.match.memory == newer
-    assert joined.match.score == 0.9
-    assert joined.match.terms["superseded"] == 0.9
-    assert [match.memory.id for match in joined.duplicates] == ["aaaa1"]
+    (left,) = behind_successors([match(older, 0.4), match(newer, 0.9)], {})
+    assert (left.score, "superseded" in left.terms, len(left.replaced)) == (0.9, False, 1)
 
 
-def test_a_successor_that_says_nearly_the_same_comes_out_from_behind_the_older():
+def test_who_asks_for_history_gets_both_and_the_older_is_marked():
     older, newer = memory("aaaa1"), memory("bbbb1", supersedes="aaaa1")
-    alike = Collapsed(group(older, 0.9).match, (group(newer, 0.8).match,))
-    (joined,) = behind_successors([alike])
-    assert (joined.match.memory, joined.match.score) == (newer, 0.9)
-    assert [match.memory.id for match in joined.duplicates] == ["aaaa1"]
+    first, second = behind_successors([match(older, 0.9), match(newer, 0.4)], {}, history=True)
+    assert (first.memory, first.superseded.newer) == (older, "bbbb1")
+    assert (second.memory, second.superseded) == (newer, None)
 
 
-def test_the_older_goes_behind_the_memory_that_its_successor_is_a_duplicate_of():
-    older, newer, twin = memory("aaaa1"), memory("bbbb1", supersedes="aaaa1"), memory("cccc1")
-    alike = Collapsed(group(twin, 0.8).match, (group(newer, 0.7).match,))
-    (joined,) = behind_successors([group(older, 0.9), alike])
-    assert (joined.match.memory, joined.match.score) == (twin, 0.9)
-    assert [match.memory.id for match in joined.duplicates] == ["bbbb1", "aaaa1"]
+def test_what_was_found_out_hides_as_what_was_declared_does():
+    older, newer = memory("aaaa1"), memory("bbbb1", day=1)
+    known = {
+        "aaaa1": Supersession("aaaa1", "bbbb1", older.event_time, newer.event_time, "value", "why", START)
+    }
+    (left,) = behind_successors([match(older, 0.9), match(newer, 0.4)], known)
+    assert (left.memory, left.replaced[0].supersession) == (newer, known["aaaa1"])
 
 
 def test_the_older_may_tell_it_too():
@@ -90,8 +100,18 @@ def test_of_two_successors_the_later_one_counts():
 
 
 def test_a_superseded_memory_without_its_successor_stays():
-    alone = group(memory("aaaa1", superseded_by="zzzz9"), 0.5)
-    assert behind_successors([alone]) == [alone]
+    alone = match(memory("aaaa1", superseded_by="zzzz9"), 0.5)
+    assert behind_successors([alone], {}) == [alone]
+
+
+def test_a_reference_finds_its_memory_among_very_many():
+    many = [memory(f"x{number:05}") for number in range(3000)]
+    newer = [
+        memory(f"y{number:05}", day=1, supersedes=f"/notes/x{number:05}.md") for number in range(0, 3000, 3)
+    ]
+    assert direct_successors([*many, *newer]) == {
+        f"x{number:05}": f"y{number:05}" for number in range(0, 3000, 3)
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,22 +142,19 @@ def test_lists_are_read_as_frontmatter_and_json_write_them():
 
 
 @settings(max_examples=50, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 7), st.floats(0, 1)), min_size=8, max_size=8),
-    st.lists(st.integers(0, 7), min_size=8, max_size=8),
-)
-def test_no_match_is_lost_or_doubled(links, alike):
+@given(st.lists(st.tuples(st.integers(0, 7), st.floats(0, 1)), min_size=8, max_size=8), st.booleans())
+def test_each_match_is_shown_once_or_stands_behind_one_that_is(links, history):
     matches = [
-        group(memory(f"mem{n}x", day=n, supersedes=f"mem{target}x"), score).match
+        match(memory(f"mem{n}x", day=n, supersedes=f"mem{target}x"), score)
         for n, (target, score) in enumerate(links)
     ]
-    together = {}
-    for match, number in zip(matches, alike, strict=True):
-        together.setdefault(number, []).append(match)
-    groups = [Collapsed(first, tuple(rest)) for first, *rest in together.values()]
-    joined = behind_successors(groups)
-    shown = [match.memory.id for item in joined for match in (item.match, *item.duplicates)]
-    assert sorted(shown) == sorted(match.memory.id for match in matches)
-    assert not {item.match.memory.id for item in joined} & successors([m.memory for m in matches]).keys()
-    scores = [item.match.score for item in joined]
-    assert scores == sorted(scores, reverse=True)
+    last = successors([one.memory for one in matches])
+    left = behind_successors(matches, {}, history=history)
+    shown = [one.memory.id for one in left]
+    hidden = [former.supersession.older for one in left for former in one.replaced]
+    assert sorted(shown + hidden) == sorted(one.memory.id for one in matches)
+    marked = {one.memory.id for one in left if one.superseded}
+    assert (marked, set(hidden)) == ((set(last), set()) if history else (set(), set(last)))
+    best = {one.memory.id: one.score for one in matches}
+    for one in left:
+        assert one.score == max([best[one.memory.id], *(best[f.supersession.older] for f in one.replaced)])

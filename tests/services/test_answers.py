@@ -368,11 +368,13 @@ class TestSuperseded:
         )
         return memory
 
-    def test_a_superseded_memory_stands_behind_its_successor(self, filled):
+    def test_a_superseded_memory_gives_its_place_to_its_successor(self, filled):
         (match,) = asked(filled, "how do we deploy the harbour site with compose by hand").matches
         assert match.memory.uri == "deploy-new.md"
-        assert len(match.duplicates) == 1
         assert match.score == match.terms["superseded"]
+        assert [former.text for former in match.replaced] == [
+            "We deploy the harbour site with compose by hand."
+        ]
 
     def test_who_asks_for_what_was_gets_it(self, filled):
         question = "how did we previously deploy the harbour site with compose by hand"

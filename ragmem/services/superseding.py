@@ -1,0 +1,101 @@
+"""What a person is told of memories that were superseded, and which supersessions no longer hold."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.domain.changes import Change
+from ragmem.domain.lifecycle import Entry
+from ragmem.domain.model import SHORT_ID_LENGTH, Former, Match, Supersession
+from ragmem.domain.redaction import redact
+
+SAID = 200
+"""Characters of what a superseded memory says."""
+
+
+def with_former(catalog: Catalog, matches: Sequence[Match]) -> tuple[Match, ...]:
+    """Return the matches with all that each of them replaced, latest first, and what that says."""
+    recorded = catalog.supersessions.replaced_by([match.memory.id for match in matches])
+    if not recorded and not any(match.replaced for match in matches):
+        return tuple(matches)
+    told = {
+        match.memory.id: _latest(
+            [*recorded.get(match.memory.id, ()), *(one.supersession for one in match.replaced)]
+        )
+        for match in matches
+    }
+    texts = catalog.memories.get(link.older for links in told.values() for link in links)
+    return tuple(
+        replace(
+            match,
+            replaced=tuple(
+                Former(link, first_line(texts[link.older].text) if link.older in texts else "")
+                for link in told[match.memory.id]
+            ),
+        )
+        for match in matches
+    )
+
+
+def _latest(links: Iterable[Supersession]) -> list[Supersession]:
+    """Return each of them once, latest first."""
+    by_older = {link.older: link for link in links}
+    return sorted(by_older.values(), key=lambda link: (link.older_at, link.older), reverse=True)
+
+
+def first_line(text: str) -> str:
+    """Return the beginning of a text in one line, without secrets."""
+    line = " ".join(redact(text)[0].split())
+    return line if len(line) <= SAID else line[: SAID - 1].rstrip() + "\u2026"
+
+
+def told_former(former: Former) -> str:
+    """Return what a memory replaced, with both dates."""
+    link = former.supersession
+    said = former.text or redact(link.reason)[0]
+    return f"since {link.newer_at:%Y-%m-%d}; before ({link.older_at:%Y-%m-%d}): {said}"
+
+
+def told_superseded(link: Supersession) -> str:
+    """Return by what a memory was superseded, and when."""
+    return f"superseded by {link.newer[:SHORT_ID_LENGTH]} on {link.newer_at:%Y-%m-%d}"
+
+
+def former_shape(former: Former) -> dict[str, Any]:
+    """Return what a memory replaced as JSON fields."""
+    link = former.supersession
+    return {
+        "id": link.older[:SHORT_ID_LENGTH],
+        "full_id": link.older,
+        "event_time": f"{link.older_at:%Y-%m-%dT%H:%M:%SZ}",
+        "until": f"{link.newer_at:%Y-%m-%dT%H:%M:%SZ}",
+        "text": former.text,
+        "rule": link.rule,
+        "reason": redact(link.reason)[0],
+    }
+
+
+def superseded_shape(link: Supersession) -> dict[str, Any]:
+    """Return by what a memory was superseded as JSON fields."""
+    return {
+        "id": link.newer[:SHORT_ID_LENGTH],
+        "full_id": link.newer,
+        "since": f"{link.newer_at:%Y-%m-%dT%H:%M:%SZ}",
+        "rule": link.rule,
+        "reason": redact(link.reason)[0],
+    }
+
+
+def no_longer_so(catalog: Catalog, entries: Sequence[Entry], found: Sequence[Change]) -> list[Supersession]:
+    """Return the supersessions of memories that are all there and that no rule finds any more.
+
+    Those with a memory in the archive are kept: they hold again when it comes back.
+    """
+    there: Mapping[str, Entry] = {entry.id: entry for entry in entries}
+    now = {change.older: change.newer for change in found}
+    return [
+        link
+        for link in catalog.supersessions.all()
+        if link.older in there and link.newer in there and now.get(link.older) != link.newer
+    ]

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.lifecycle import Entry
@@ -63,6 +63,7 @@ def test_long_texts_do_not_share_by_being_long() -> None:
     assert related(*long, *BAKERY).shared("0", "1") <= related(*short, *BAKERY).shared("0", "1") + 0.3
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.text(max_size=60), min_size=2, max_size=5))
 def test_sharing_is_mutual_and_between_0_and_1(texts: list[str]) -> None:
     found = related(*texts)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.lifecycle import Entry, Life
@@ -75,12 +75,14 @@ def test_a_family_does_not_reach_beyond_its_project() -> None:
     assert found(entries) == [("m4", ["m2", "m0"]), ("m5", ["m3", "m1"])]
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.permutations(range(8)))
 def test_the_order_of_the_memories_does_not_matter(order: list[int]) -> None:
     entries = [entry(number, backup(number) if number % 3 else f"unlike {number}") for number in range(8)]
     assert found([entries[number] for number in order]) == found(entries)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=80), st.integers(0, 10**9), st.integers(0, 10**9))
 def test_numbers_make_no_difference(text: str, one: int, other: int) -> None:
     assert masked_words(f"{text} {one}") == masked_words(f"{text} {other}")

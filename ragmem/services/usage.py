@@ -13,7 +13,8 @@ from ragmem.catalog.usage import Sums, Use, together
 from ragmem.config import Settings
 from ragmem.errors import BackendError, RagmemError
 from ragmem.ports import INVALID, Call, Purpose
-from ragmem.services.usage_spool import CLOSED, Spool, line_of
+from ragmem.services.spool import CLOSED
+from ragmem.services.usage_spool import line_of, usage_spool
 
 FOLDER = "usage"
 """Below the state folder of the home."""
@@ -63,7 +64,7 @@ class Ledger:
         self._catalog = catalog
         self._settings = settings
         self._now = now
-        self._spool = Spool(settings.places.state / FOLDER)
+        self._spool = usage_spool(settings.places.state / FOLDER)
         self._guard = threading.RLock()
         self._unkept: dict[Use, Sums] = {}
         self._known: tuple[str, Mapping[str, str], float] | None = None
@@ -150,7 +151,7 @@ class Ledger:
                 self._in_catalog = self._catalog.usage.beside(files, since=since)
                 self._known = (since, names, moment)
             counted, added = self._in_catalog
-            waiting = [file.counted for name, file in files.items() if name not in added]
+            waiting = [file.held for name, file in files.items() if name not in added]
             return together([counted, *waiting, self._unkept])
 
     def absorb(self, *, patience: float | None = None) -> Absorbed:
@@ -168,12 +169,12 @@ class Ledger:
         files = self._spool.read(CLOSED)
         now = self._now()
         added = self._catalog.usage.add(
-            {name: file.counted for name, file in files.items()},
+            {name: file.held for name, file in files.items()},
             left=self._spool.names,
             now=now,
             patience=patience,
         )
-        self._spool.remove(iter(files))
+        self._spool.remove(files)
         done = [files[name] for name in added]
         result = Absorbed(len(done), sum(f.lines for f in done), sum(f.unreadable for f in done))
         if result.unreadable:

@@ -1,176 +1,30 @@
-"""Requests to providers on their way into the catalog: one line each, in files that every process adds to.
+"""The lines of the spend ledger: each is one request to a provider, on its way into the catalog."""
 
-A file is NAME.open while processes add to it, each holding a shared lock for the moment of its write. Who
-wants to take it into the catalog locks it for himself alone and renames it to NAME.closed, so that nothing is
-added to what was read. Nobody ever waits for a lock: who does not get it goes on with another file.
-"""
-
-import fcntl
-import os
-import secrets
-import threading
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from ragmem.catalog.usage import Sums, Use
-
-OPEN, CLOSED = ".open", ".closed"
+from ragmem.services import spool
 
 MOST = 2**53
 """No figure of a line is larger; what is, was not written by us."""
 
+Counted = dict[Use, Sums]
 
-@dataclass(slots=True)
-class SpoolFile:
-    """What was read of one file so far; a line that could not be read is counted in `unreadable`."""
 
-    counted: dict[Use, Sums] = field(default_factory=dict)
-    lines: int = 0
-    unreadable: int = 0
-    end: int = 0
+def usage_spool(folder: Path) -> spool.Spool[Counted]:
+    """Return the spool of requests in a folder, which sums up what is in a file."""
+    return spool.Spool(folder, empty=dict, take=_add)
 
 
 def line_of(use: Use, sums: Sums) -> bytes:
-    """Return what is added to a file; a line end on either side keeps it apart from one that broke off."""
-    values = {name: getattr(sums, name) for name in Sums.__slots__}
-    return b"\n" + orjson.dumps({**use._asdict(), **values}) + b"\n"
+    """Return what is added to a file for a request."""
+    return spool.line_of({**use._asdict(), **{name: getattr(sums, name) for name in Sums.__slots__}})
 
 
-class Spool:
-    """The files of one folder; safe to use from several threads."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._descriptor: int | None = None
-        self._path: Path | None = None
-        self._guard = threading.Lock()
-        self._read: dict[str, SpoolFile] = {}
-
-    def add(self, line: bytes) -> None:
-        """Add a line, in one write; raises OSError where it cannot be kept."""
-        with self._guard:
-            descriptor = self._own()
-            try:
-                if os.write(descriptor, line) != len(line):
-                    raise OSError("the disk is full")
-            finally:
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-    def _own(self) -> int:
-        """Return the descriptor of a file that this process may add to, locked against being taken away."""
-        if self._descriptor is not None and self._path is not None:
-            if _lock(self._descriptor, self._path, fcntl.LOCK_SH):
-                return self._descriptor
-            self._drop()
-        for path in sorted(self.folder.glob(f"*{OPEN}")):
-            with suppress(OSError):  # gone, or another user's
-                if self._try(path, 0):
-                    break
-        while self._descriptor is None:
-            self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            self._try(self.folder / f"{secrets.token_hex(8)}{OPEN}", os.O_CREAT | os.O_EXCL)
-        return self._descriptor
-
-    def _try(self, path: Path, flags: int) -> bool:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | flags, 0o600)
-        if _lock(descriptor, path, fcntl.LOCK_SH):
-            self._descriptor, self._path = descriptor, path
-            return True
-        os.close(descriptor)
-        return False
-
-    def _drop(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-        self._descriptor = self._path = None
-
-    def close_files(self) -> None:
-        """Let nothing more be added to the files that are there; one that is just written to stays open."""
-        for path in self.folder.glob(f"*{OPEN}"):
-            with suppress(OSError):  # gone, or another user's
-                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-                try:
-                    if _lock(descriptor, path, fcntl.LOCK_EX):
-                        path.rename(path.with_suffix(CLOSED))
-                finally:
-                    os.close(descriptor)
-
-    def names(self, *suffixes: str) -> dict[str, str]:
-        """Return name -> suffix of the files that are there."""
-        try:
-            found = os.listdir(self.folder)  # noqa: PTH208 - asked before each request
-        except OSError:  # never made, or not ours to read: nothing that could be counted
-            return {}
-        parts = (entry.rpartition(".") for entry in found)
-        return {name: f".{end}" for name, _, end in parts if f".{end}" in (suffixes or (OPEN, CLOSED))}
-
-    def read(self, *suffixes: str) -> dict[str, SpoolFile]:
-        """Return what stands in the files, by name; of one that was read before, only new lines are read.
-
-        A file that cannot be read is left out.
-        """
-        with self._guard:
-            names = self.names(*suffixes)
-            self._read = {name: self._read.get(name, SpoolFile()) for name in names}
-            for name, suffix in names.items():
-                try:
-                    for end in (suffix, CLOSED):
-                        # Renamed since it was listed, or in the catalog already: then that knows its sums.
-                        with suppress(FileNotFoundError):
-                            _go_on(self._read[name], self.folder / f"{name}{end}")
-                            break
-                except OSError:
-                    del self._read[name]
-            return dict(self._read)
-
-    def remove(self, names: Iterator[str]) -> None:
-        """Remove closed files, which the catalog has now."""
-        for name in names:
-            (self.folder / f"{name}{CLOSED}").unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Let go of the file that this process adds to."""
-        with self._guard:
-            self._drop()
-
-
-def _lock(descriptor: int, path: Path, kind: int) -> bool:
-    """Lock a file unless another process is in the way or it has another name now."""
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), path.stat()):
-            return True
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    except BlockingIOError:
-        pass
-    except FileNotFoundError:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return False
-
-
-def _go_on(file: SpoolFile, path: Path) -> None:
-    with path.open("rb") as opened:
-        if os.fstat(opened.fileno()).st_size <= file.end:
-            return
-        opened.seek(file.end)
-        content = opened.read()
-    # A line without its end is one that is just being written; or, in a closed file, one that broke off.
-    whole = len(content) if path.suffix == CLOSED else content.rfind(b"\n") + 1
-    for line in filter(None, content[:whole].split(b"\n")):
-        try:
-            use, sums = _parsed(orjson.loads(line))
-        except (ValueError, KeyError, TypeError):
-            file.unreadable += 1
-            continue
-        file.lines += 1
-        file.counted[use] = file.counted.get(use, Sums()) + sums
-    file.end += whole
+def _add(counted: Counted, value: Any) -> None:
+    use, sums = _parsed(value)
+    counted[use] = counted.get(use, Sums()) + sums
 
 
 def _parsed(value: Any) -> tuple[Use, Sums]:

@@ -28,8 +28,8 @@ from ragmem.catalog.usage import Sums, Use
 from ragmem.config import load
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call
+from ragmem.services.spool import CLOSED, OPEN, Spool
 from ragmem.services.usage import Ledger
-from ragmem.services.usage_spool import CLOSED, OPEN, Spool
 
 NOON = datetime(2026, 3, 15, 12, tzinfo=UTC)
 CALL = Call("openai", "small", "document", tokens_in=1_000_000, seconds=0.5)

@@ -7,12 +7,11 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.backends.composed import ComposedModels
-from ragmem.catalog.archive import ArchiveRun
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.config import Settings
 from ragmem.domain.model import USER, Draft, Memory
@@ -21,6 +20,7 @@ from ragmem.living import Living
 from ragmem.opening import Opened, now
 from ragmem.ports import Models
 from ragmem.recording import Recording
+from ragmem.tending import Tending
 
 __all__ = ["Ragmem", "now"]
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ragmem.services.doctor_repair import Step
     from ragmem.services.doctor_report import Patient, Report
     from ragmem.services.expansion import Expansions
-    from ragmem.services.gc import Outcome, Plan
     from ragmem.services.graph_views import GraphViews
     from ragmem.services.hand_in import Handed, HandIn
     from ragmem.services.impact import Impact
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
 
-class Ragmem(Living, Recording, Opened):
+class Ragmem(Living, Tending, Recording, Opened):
     """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`.
 
     May be used from several threads; each opens a connection of its own, which lives until `close`.
@@ -411,50 +410,6 @@ class Ragmem(Living, Recording, Opened):
         report.seconds = time.perf_counter() - started
         return report
 
-    def plan_gc(self, *, missing: bool = False) -> "Plan":
-        """Return what gc would do; with `missing`, also for memories that have left their source."""
-        from ragmem.services.gc import plan
-        from ragmem.services.missing import gone as gone_from_sources
-
-        self.require()
-        gone = gone_from_sources(self.catalog, self.settings, home=self.home) if missing else None
-        return plan(self.catalog, self.store, now=now(), keep=self._keep_archived(), gone=gone)
-
-    def apply_gc(self, decided: "Plan", *, allow_large: bool = False) -> "Outcome":
-        """Carry a plan out; what it removes can be undone."""
-        from ragmem.services.extraction_texts import forget_unused
-        from ragmem.services.gc import apply
-
-        outcome = apply(
-            self.catalog,
-            self.store,
-            decided,
-            now=now(),
-            allow_large=allow_large,
-        )
-        forget_unused(self.catalog, self.settings.chunking)
-        return outcome
-
-    def undo_gc(self, run: str = "") -> tuple[ArchiveRun, int, str]:
-        """Bring back what a gc run removed, the latest unless one is named.
-
-        Return the run, how many came back, and why their vectors have to wait (empty: they have them).
-        """
-        from ragmem.services.gc import undo
-
-        self.require()
-        return undo(self.catalog, self.store, sizes=self.settings.chunking, run=run, now=now())
-
-    def forget(self, prefixes: Iterable[str]) -> str:
-        """Move memories, named by their ids or beginnings of them, into the archive; return the run for undo.
-
-        All of them or none. Raises NotFoundError for an id that does not exist.
-        """
-        from ragmem.services.gc import archive
-
-        ids = [self.memory(prefix).id for prefix in prefixes]
-        return archive(self.catalog, self.store, ids, rules=dict.fromkeys(ids, "asked"), now=now())
-
     def examine(self, *, deep: bool = False, read_only: bool = False) -> "Report":
         """Check everything that can go wrong; `read_only` writes nothing, not even a canary."""
         from ragmem.services.doctor import examine
@@ -523,6 +478,3 @@ class Ragmem(Living, Recording, Opened):
 
         self.require()
         return statistics(self.catalog, self.store, self.settings)
-
-    def _keep_archived(self) -> timedelta:
-        return timedelta(days=self.settings.archive.keep_days)

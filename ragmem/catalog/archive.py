@@ -133,6 +133,22 @@ class Archive:
                     found[row[1]] = _archived(row)
         return found
 
+    def ids(self) -> set[str]:
+        """Return the ids of all that lies here."""
+        with self._database.read() as connection:
+            return {identifier for (identifier,) in connection.execute("SELECT DISTINCT id FROM archive")}
+
+    def hashes(self, *, before: datetime | None = None, since: datetime | None = None) -> set[str]:
+        """Return the content hashes of what was taken out in a time."""
+        conditions, values = ["1 = 1"], list[int]()
+        for sign, moment in (("<", before), (">=", since)):
+            if moment is not None:
+                conditions.append(f"archived_at {sign} ?")
+                values.append(to_stamp(moment))
+        with self._database.read() as connection:
+            rows = connection.execute(f"SELECT memory FROM archive WHERE {' AND '.join(conditions)}", values)
+            return {orjson.loads(text)["content_hash"] for (text,) in rows}
+
     def beginning(self, prefix: str) -> list[str]:
         """Return two at most of the ids in the archive that start so."""
         with self._database.read() as connection:

@@ -11,7 +11,7 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import from_stamp, to_stamp
 
-What = Literal["life", "superseded"]
+What = Literal["life", "superseded", "made"]
 
 _COLUMNS = "run, started_at, ended_at, undone_at, caller, archived, counts"
 

@@ -80,12 +80,15 @@ _SQLITE_RULES: tuple[tuple[str, str], ...] = (
         "SELECT \"table\" || ' ' || rowid FROM pragma_foreign_key_check ORDER BY 1",
     ),
     (
-        # One removal is one transaction, which also writes how many it removed.
+        # Each transaction that moves a memory to the archive, or out of it, also counts it for its run.
         "runs in the archive are not whole",
         (
-            "SELECT run FROM archive GROUP BY run HAVING count(*) <> coalesce(("
+            "SELECT a.run FROM (SELECT run, count(*) AS held FROM archive GROUP BY run) a"
+            " LEFT JOIN gc_runs g ON g.run = a.run WHERE a.held <> coalesce(g.archived, ("
             "SELECT json_extract(detail, '$.removed') FROM log"
-            " WHERE operation = 'gc' AND json_extract(detail, '$.run') = archive.run), count(*)) ORDER BY run"
+            " WHERE operation = 'gc' AND json_extract(detail, '$.run') = a.run), a.held)"
+            " UNION SELECT run FROM gc_runs WHERE archived <> 0 AND run NOT IN (SELECT run FROM archive)"
+            " ORDER BY 1"
         ),
     ),
 )

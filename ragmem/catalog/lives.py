@@ -125,6 +125,24 @@ class Lives:
                         stamp,
                     )
 
+    def respite(self, ids: Iterable[str], *, reason: str, now: datetime) -> None:
+        """Let memories be looked at only when as many newer ones have come as for a reprieve."""
+        stamp = to_stamp(now)
+        with self._database.write() as connection:
+            for identifier in ids:
+                (newer,) = connection.execute(
+                    "SELECT count(*) FROM memories m JOIN memories o ON o.project = m.project"
+                    " AND o.event_at > m.event_at WHERE m.id = ?",
+                    (identifier,),
+                ).fetchone()
+                row = LifeRow(identifier, reprieves=1, checked_age=newer, reason=reason)
+                _change(
+                    connection,
+                    "reprieves = excluded.reprieves, checked_age = excluded.checked_age",
+                    row,
+                    stamp,
+                )
+
     def pin(self, identifier: str, *, pinned: bool, now: datetime) -> None:
         """Let a memory never expire, or no longer so; its life of before comes back with the latter."""
         reason = "pinned" if pinned else "no longer pinned"

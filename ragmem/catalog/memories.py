@@ -177,6 +177,30 @@ class Memories:
                     found[outline.id] = outline
         return found
 
+    def held(self, hashes: Iterable[str]) -> set[str]:
+        """Return those content hashes that some memory has."""
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for batch in batches(hashes):
+                rows = connection.execute(
+                    f"SELECT DISTINCT content_hash FROM memories WHERE content_hash IN ({marks(batch)})",
+                    batch,
+                )
+                found.update(value for (value,) in rows)
+        return found
+
+    def hashes(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> content hash of those that exist, without reading their texts."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found.update(
+                    connection.execute(
+                        f"SELECT id, content_hash FROM memories WHERE id IN ({marks(batch)})", batch
+                    )
+                )
+        return found
+
     def uris(self, ids: Iterable[str]) -> dict[str, str]:
         """Return id -> uri of those that exist, without reading their texts."""
         found: dict[str, str] = {}

@@ -273,7 +273,7 @@ CREATE INDEX archive_by_id ON archive (id);
 -- What a run of gc changed beside the archive, so that it can be taken back: lives, supersessions.
 CREATE TABLE IF NOT EXISTS gc_changes (
   run TEXT COLLATE "C" NOT NULL,
-  what TEXT COLLATE "C" NOT NULL,         -- life, superseded
+  what TEXT COLLATE "C" NOT NULL,         -- life, superseded, made
   id TEXT COLLATE "C" NOT NULL,           -- of a memory
   before TEXT COLLATE "C" NOT NULL,       -- JSON; empty: there was nothing
   after TEXT COLLATE "C" NOT NULL,        -- JSON

@@ -366,7 +366,7 @@ CREATE TABLE IF NOT EXISTS gc_runs (
 -- What a run of gc changed beside the archive, so that it can be taken back: lives, supersessions.
 CREATE TABLE IF NOT EXISTS gc_changes (
   run TEXT NOT NULL,
-  what TEXT NOT NULL,         -- life, superseded
+  what TEXT NOT NULL,         -- life, superseded, made
   id TEXT NOT NULL,           -- of a memory
   before TEXT NOT NULL,       -- JSON; empty: there was nothing
   after TEXT NOT NULL,        -- JSON

@@ -1,16 +1,20 @@
-"""`ragmem gc`: remove what is doubled, broken or gone; undo it."""
+"""`ragmem gc`: let the lifecycle run, take it back, bring one memory back, purge, tell what was done."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from ragmem.cli.common import (
+    Bar,
     DryRunOption,
     JsonOption,
+    LimitOption,
     QuietOption,
     SourcesFileOption,
+    moment,
     open_memory,
     plural,
     say,
@@ -19,7 +23,9 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
-from ragmem.services.gc import Plan
+from ragmem.memory import Ragmem
+from ragmem.services.gc_apply import Outcome
+from ragmem.services.gc_items import Item, Plan
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -28,6 +34,8 @@ Examples:
   ragmem gc --dry-run
   ragmem gc --missing --yes
   ragmem gc --undo
+  ragmem gc --restore 3q7hn2zk5x4m
+  ragmem gc --purge
 
 \b
 Exit codes:
@@ -35,16 +43,38 @@ Exit codes:
   2  usage, or more than half would go
   3  done, but memories wait for vectors: no model can be had
   5  the store is busy
+  130  interrupted; what was done is told, and can be undone
 """
 
 
 @app.command(epilog=EPILOG)
 def gc(
     missing: Annotated[
-        bool, typer.Option("--missing", help="Also remove memories that have left their source.")
+        bool, typer.Option("--missing", help="Also archive memories that have left their source.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Bring back what the latest run removed.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back all that the latest run did.")] = False,
     run: Annotated[str, typer.Option("--run", metavar="RUN", help="With --undo: the run to undo.")] = "",
+    restore: Annotated[
+        str, typer.Option("--restore", metavar="ID", help="Bring one memory back from the archive.")
+    ] = "",
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete for good what has lain in the archive for long.")
+    ] = False,
+    history: Annotated[bool, typer.Option("--history", help="Show what each run did.")] = False,
+    limit: LimitOption = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="RULE", help="Do only what this rule says.")
+    ] = None,
+    project: Annotated[
+        list[str] | None, typer.Option("--project", "-p", metavar="NAME", help="Look at this project only.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --dry-run: list the memories that are kept too.")
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="SECONDS", min=0, help="Stop between two steps when time is up."),
+    ] = None,
     dry_run: DryRunOption = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     allow_large: Annotated[
@@ -54,46 +84,204 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Remove what is doubled, broken or gone; undo it."""
-    if undo and (missing or dry_run):
-        raise UsageError("--undo takes --run only", hint="ragmem gc --undo")
+    """Merge what is connected, archive what is doubled, gone or isolated; undo it.
+
+    Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
+    back.
+    """
+    _refuse_mixed(
+        undo=undo, restore=bool(restore), purge=purge, history=history, planning=missing or bool(only)
+    )
     if run and not undo:
         raise UsageError("--run goes with --undo", hint=f"ragmem gc --undo --run {run}")
+    if dry_run and (undo or restore or history):
+        raise UsageError("--dry-run shows the plan of a run, or of --purge", hint="ragmem gc --dry-run")
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         if undo:
-            target, restored, note = memory.undo_gc(run)
-            if as_json:
-                say_json({"schema": 1, "undone": target.run, "restored": restored, "note": note})
-            else:
-                say(f"restored {plural(restored, 'memory', 'memories')} of run {target.run}")
-            return _end(note)
-        plan = memory.plan_gc(missing=missing)
+            return _undo(memory, run, as_json=as_json)
+        if restore:
+            return _restore(memory, restore, as_json=as_json)
+        if purge:
+            return _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
+        if history:
+            return _history(memory, limit, as_json=as_json)
+        with Bar(quiet=quiet or as_json) as bar:
+            plan = memory.plan_gc(
+                missing=missing,
+                projects=memory.named_projects(project) if project else None,
+                rules=only or (),
+                budget_s=budget,
+                progress=bar,
+            )
         if not as_json:
-            _say_plan(plan)
-        document = {
-            "schema": 1,
-            "dry_run": dry_run,
-            "memories": plan.memories,
-            "items": [{**asdict(item), "id": item.id[:12]} for item in plan.items],
-            "sweep": dict(plan.sweep),
-            "expired": plan.expired,
-        }
+            _say_plan(plan, everything=everything)
+        document = _document(plan, dry_run=dry_run, everything=everything)
         if dry_run or plan.empty:
             if as_json:
                 say_json(document)
             return EXIT_OK
         _confirm(plan, yes=yes)
-        outcome = memory.apply_gc(plan, allow_large=allow_large)
+        outcome = Outcome()
+        try:
+            with Bar(quiet=quiet or as_json) as bar:
+                memory.apply_gc(plan, allow_large=allow_large, budget_s=budget, outcome=outcome, progress=bar)
+        except KeyboardInterrupt:
+            tell(f"interrupted: {_told(outcome)}")
+            _tell_undo(outcome, quiet=quiet)
+            raise
     if as_json:
         say_json(document | {"outcome": asdict(outcome)})
     else:
-        say(
-            f"removed {plural(outcome.removed, 'memory', 'memories')}, finished {outcome.mended:,},"
-            f" dropped {outcome.dropped:,} unowned"
-        )
-        if outcome.run and not quiet:
-            tell(f"undo with: ragmem gc --undo --run {outcome.run}")
+        say(_told(outcome))
+        _tell_undo(outcome, quiet=quiet)
     return _end(outcome.note)
+
+
+def _refuse_mixed(*, planning: bool, **modes: bool) -> None:
+    chosen = [name for name, wanted in modes.items() if wanted]
+    if len(chosen) > 1 or (chosen and planning):
+        raise UsageError(
+            f"--{chosen[0]} stands alone",
+            hint=f"ragmem gc --{chosen[0]}" + (" ID" if chosen[0] == "restore" else ""),
+        )
+
+
+def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "dry_run": dry_run,
+        "memories": plan.memories,
+        "searched": plan.searched,
+        "searched_after": plan.searched - plan.leaving,
+        "counts": [
+            {"action": action, "rule": rule, "memories": count} for (action, rule), count in _counts(plan)
+        ],
+        "items": [item.document() for item in _shown(plan, everything=everything)],
+        "merges": [
+            {
+                "id": one.memory.short_id,
+                "title": one.memory.title,
+                "text": one.memory.text,
+                "of": [key[:12] for key in one.members],
+            }
+            for one in plan.merges
+        ],
+        "sweep": dict(plan.sweep),
+        "expired": plan.expired,
+        "uncompared": plan.uncompared,
+        "note": plan.note,
+    }
+
+
+def _shown(plan: Plan, *, everything: bool) -> Iterable[Item]:
+    # What another rule would have taken out is worth a line; thousands that simply stay are not.
+    return [item for item in plan.items if everything or item.action != "keep" or item.others]
+
+
+def _counts(plan: Plan) -> list[tuple[tuple[str, str], int]]:
+    return sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
+
+
+def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
+    done = memory.undo_gc(run)
+    if as_json:
+        say_json({"schema": 1, "undone": done.run, **asdict(done)})
+    else:
+        say(f"restored {plural(done.restored, 'memory', 'memories')} of run {done.run}")
+        if done.left:
+            tell(f"{done.left:,} stay in the archive: another text stands in their place by now")
+        if done.kept:
+            tell(f"{done.kept:,} merged stay: they were changed, pinned or recalled since")
+    return _end(done.note)
+
+
+def _restore(memory: Ragmem, prefix: str, *, as_json: bool) -> int:
+    item, note = memory.restore_archived(prefix)
+    if as_json:
+        say_json({"schema": 1, "restored": item.memory.id, "run": item.run, "rule": item.rule, "note": note})
+    else:
+        say(f"restored {item.memory.short_id}  {item.memory.title or item.memory.uri}")
+    return _end(note)
+
+
+def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
+    plan = memory.plan_purge()
+    what = f"{plural(plan.memories, 'memory', 'memories')} of the archive"
+    if not dry_run and plan.memories:
+        lost = (
+            f"; {plural(plan.texts, 'text')} would be lost"
+            if plan.texts
+            else "; their texts are kept elsewhere"
+        )
+        _ask(f"delete {what} for good{lost}", yes=yes, look="ragmem gc --purge --dry-run")
+        plan = memory.purge_archive()
+    if as_json:
+        say_json({"schema": 1, "dry_run": dry_run, **asdict(plan)})
+    else:
+        done = "would delete" if dry_run else "deleted"
+        say(f"{done} {what}, {plural(plan.texts, 'text')} that nothing else has")
+    return EXIT_OK
+
+
+def _history(memory: Ragmem, limit: int | None, *, as_json: bool) -> int:
+    runs = memory.gc_history(limit)
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "runs": [
+                    {
+                        **asdict(run),
+                        "started": moment(run.started),
+                        "ended": moment(run.ended) if run.ended else None,
+                        "undone": moment(run.undone) if run.undone else None,
+                    }
+                    for run in runs
+                ],
+            }
+        )
+        return EXIT_OK
+    if not runs:
+        say("gc never ran")
+        return EXIT_OK
+    table(
+        ("run", "started", "by", "state", "in the archive", "did"),
+        [
+            (
+                run.run,
+                moment(run.started),
+                run.caller,
+                "undone" if run.undone else "done" if run.ended else "stopped",
+                run.archived,
+                ", ".join(f"{name} {count:,}" for name, count in sorted(run.counts.items()) if count),
+            )
+            for run in runs
+        ],
+    )
+    return EXIT_OK
+
+
+def _told(outcome: Outcome) -> str:
+    parts = [
+        f"removed {plural(outcome.removed, 'memory', 'memories')}",
+        f"archived {outcome.archived:,}",
+        f"merged {outcome.merged:,} into {outcome.made:,}",
+        f"marked {outcome.superseded:,} superseded",
+        f"promoted {outcome.promoted:,}",
+        f"reprieved {outcome.reprieved:,}",
+        f"finished {outcome.mended:,}",
+        f"dropped {outcome.dropped:,} unowned",
+    ]
+    if outcome.skipped:
+        parts.append(f"left {outcome.skipped:,} that have changed meanwhile")
+    if outcome.stopped:
+        parts.append("stopped because time was up: the next run goes on")
+    return ", ".join(parts)
+
+
+def _tell_undo(outcome: Outcome, *, quiet: bool) -> None:
+    if outcome.run and outcome.changed and not quiet:
+        tell(f"undo with: ragmem gc --undo --run {outcome.run}")
 
 
 def _end(note: str) -> int:
@@ -104,30 +292,50 @@ def _end(note: str) -> int:
     return EXIT_FAILED
 
 
-def _say_plan(plan: Plan) -> None:
-    if plan.items:
+def _say_plan(plan: Plan, *, everything: bool) -> None:
+    shown = list(_shown(plan, everything=everything))
+    if shown:
         table(
             ("action", "rule", "id", "memory", "because"),
-            [(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in plan.items],
+            [(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in shown],
+        )
+        say()
+    if plan.items:
+        table(
+            ("action", "rule", "memories"),
+            [(action, rule, count) for (action, rule), count in _counts(plan)],
         )
         say()
     swept = {name: count for name, count in plan.sweep.items() if count}
     if swept:
         say("no memory owns: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
+    if plan.uncompared:
+        say(
+            f"{plural(plan.uncompared, 'memory is', 'memories are')} not compared yet, and their projects"
+            f" neither merged nor aged{': ' + plan.note if plan.note else ''}"
+        )
     if plan.expired:
-        say(f"archive to purge: {plural(plan.expired, 'memory', 'memories')}")
+        say(f"{plural(plan.expired, 'memory', 'memories')} may be purged: ragmem gc --purge")
     if plan.empty:
         say(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
+    else:
+        after = plan.searched - plan.leaving
+        say(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
 
 
 def _confirm(plan: Plan, *, yes: bool) -> None:
-    removing = len(plan.ids("remove"))
-    if yes or not removing:
+    leaving = len(plan.ids("remove", "archive", "merge"))
+    if leaving:
+        what = f"remove {plural(leaving, 'memory', 'memories')}"
+        _ask(what, yes=yes, look="--dry-run")
+
+
+def _ask(what: str, *, yes: bool, look: str) -> None:
+    if yes:
         return
     if not sys.stdin.isatty():
         raise UsageError(
-            f"this would remove {plural(removing, 'memory', 'memories')} and nobody is here to ask",
-            hint="look with --dry-run, then say --yes",
+            f"this would {what} and nobody is here to ask", hint=f"look with {look}, then say --yes"
         )
-    if not typer.confirm(f"remove {plural(removing, 'memory', 'memories')}?", err=True):
+    if not typer.confirm(f"{what}?", err=True):
         raise UsageError("nothing was removed", hint="ragmem gc --dry-run shows the plan")

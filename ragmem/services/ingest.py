@@ -9,9 +9,10 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.memories import fingerprint
 from ragmem.config import ChunkingSettings
 from ragmem.config.settings import SignalRule
-from ragmem.domain.model import Draft, State
+from ragmem.domain.model import Draft, Memory, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
+from ragmem.services.archiving import MISSING
 from ragmem.services.index import BATCH, index, index_pending, records_of
 from ragmem.services.judge import Judged, judge
 from ragmem.services.names import told_of
@@ -20,7 +21,10 @@ from ragmem.services.progress import Progress
 FINISHED_ALONG = 2 * BATCH
 """Memories that wait of which an ingest finishes so many: a hook has no time for thousands."""
 
-Change = Literal["new", "changed", "unchanged"]
+Change = Literal["new", "changed", "unchanged", "archived"]
+
+
+HANDED_IN_AGAIN = "handed in again after it was archived"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,14 @@ def ingest(
             catalog.memories.redate(redated)
         fresh = [item for item, change in zip(judged, changes, strict=True) if change != "unchanged"]
         if fresh:
+            back = in_archive(
+                catalog,
+                [item.memory for item, change in zip(judged, changes, strict=True) if change == "new"],
+            )
             # A model that did not answer for one batch is not waited for once more with each of the others.
             note = _accept(catalog, open_store, fresh, now=now, down=note)
+            if back:
+                catalog.lives.respite(back, reason=HANDED_IN_AGAIN, now=now)
             indexed = not note
         for item, change in zip(judged, changes, strict=True):
             done = item.memory.state is State.PENDING and not note
@@ -78,6 +88,18 @@ def ingest(
     if indexed:
         _finish_earlier(catalog, open_store)
     return results
+
+
+def in_archive(catalog: Catalog, memories: Sequence[Memory]) -> set[str]:
+    """Return the ids under which the archive has just these texts, unless their source had lost them."""
+    found = catalog.archive.latest(memory.id for memory in memories)
+    return {
+        memory.id
+        for memory in memories
+        if memory.id in found
+        and found[memory.id].rule != MISSING
+        and found[memory.id].memory.content_hash == memory.content_hash
+    }
 
 
 def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
@@ -130,18 +152,24 @@ def _take_out(open_store: Callable[[], Store], faded: Sequence[str], *, finish: 
     store.delete(faded, finish=finish)
 
 
-def compare(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Change], dict[str, datetime]]:
+def compare(
+    catalog: Catalog, judged: Sequence[Judged], *, leave_archived: bool = False
+) -> tuple[list[Change], dict[str, datetime]]:
     """Tell for each judged draft whether the catalog has it, and has it finished, as it is now.
 
-    Also returns id -> event time of unchanged memories whose date alone has changed.
+    With `leave_archived` one counts as archived whose place has nothing, and whose text lies in the archive:
+    what the lifecycle or a person took out does not come back because its file is still there. Also returns
+    id -> event time of unchanged memories whose date alone has changed.
     """
     known = catalog.memories.known(item.memory.id for item in judged)
     changes: list[Change] = []
     redated: dict[str, datetime] = {}
+    unknown = [item.memory for item in judged if item.memory.id not in known]
+    archived = in_archive(catalog, unknown) if leave_archived else set[str]()
     for item in judged:
         before = known.get(item.memory.id)
         if before is None:
-            changes.append("new")
+            changes.append("archived" if item.memory.id in archived else "new")
         elif (
             before.content_hash != item.memory.content_hash
             or before.fingerprint != fingerprint(item.memory)

@@ -195,7 +195,7 @@ def _seed_source(
             continue
         changes: list[Change] = ["new"] * len(judged)
         if exists:
-            changes, redated = compare(catalog, judged)
+            changes, redated = compare(catalog, judged, leave_archived=True)
             writer.batch.redated |= redated
         counts = _count(judged, changes, tally, report)
         for item, change in zip(judged, changes, strict=True):
@@ -251,12 +251,12 @@ def _count(
     for item, compared in zip(judged, changes, strict=True):
         memory = item.memory
         # A discarded draft is reported and not stored: it is as it was once its file has been seen.
-        change = "unchanged" if memory.tier is Tier.DISCARD and compared == "new" else compared
+        change: Change = "unchanged" if memory.tier is Tier.DISCARD and compared == "new" else compared
         tally.found += 1
         setattr(tally, change, getattr(tally, change) + 1)
         setattr(tally, memory.tier.value, getattr(tally, memory.tier.value) + 1)
         counts[memory.tier.value] = counts.get(memory.tier.value, 0) + 1
-        if change != "unchanged" and memory.tier is not Tier.DISCARD:
+        if change not in {"unchanged", "archived"} and memory.tier is not Tier.DISCARD:
             report.characters += len(memory.text)
             report.chunks += len(item.chunks)
         report.decisions.append(

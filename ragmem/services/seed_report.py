@@ -10,7 +10,7 @@ from ragmem.services.ingest import Change
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one source; found = new + changed + unchanged, over all tiers."""
+    """The counts of one source; found = new + changed + unchanged + archived, over all tiers."""
 
     source: str
     files: int = 0
@@ -18,6 +18,8 @@ class Tally:
     new: int = 0
     changed: int = 0
     unchanged: int = 0
+    archived: int = 0
+    """Those whose text was archived from this place; a change of it would bring it in anew."""
     ingest: int = 0
     summarize: int = 0
     discard: int = 0

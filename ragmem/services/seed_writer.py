@@ -74,7 +74,7 @@ class Writer:
 
     def add(self, item: Judged, change: Change) -> None:
         """Take a judged draft into the batch, if anything is to be done for it."""
-        if change == "unchanged":
+        if change in {"unchanged", "archived"}:
             return
         if item.memory.tier is Tier.DISCARD:
             if change == "changed":

@@ -18,7 +18,7 @@ from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
 from ragmem.services import completions, extraction
-from ragmem.services.gc import undo
+from ragmem.services.gc_undo import undo
 from ragmem.services.invariants import violations
 
 NOTE = (
@@ -222,7 +222,13 @@ def test_whoever_indexes_after_the_model_makes_the_same_record(home, store):
     memory.apply_gc(memory.plan_gc())
     assert graph(memory) == seen
     memory.forget(ids[:3])
-    undo(memory.catalog, memory.store, sizes=memory.settings.chunking, now=memory.ledger._now())
+    undo(
+        memory.catalog,
+        memory.store,
+        sizes=memory.settings.chunking,
+        policy=memory.lifecycle(),
+        now=memory.ledger._now(),
+    )
     assert graph(memory) == seen
     assert sound(memory)
     assert len(model.prompts) == asked

@@ -1,6 +1,5 @@
 """gc: a plan that can be read, refused, applied and undone."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,10 @@ from hypothesis import strategies as st
 
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.memory import Ragmem, now
-from ragmem.services import gc
+from ragmem.memory import Ragmem
+from ragmem.services.invariants import violations
 
+DAY = 86_400_000_000
 TEXT = "Readers waited because of a lock, an error in the config. The fix was number "
 
 
@@ -26,7 +26,7 @@ def test_an_orderly_store_needs_nothing(memory):
 
 def test_the_plan_changes_nothing(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
-    assert [item.rule for item in memory.plan_gc().items] == ["duplicate"]
+    assert [item.rule for item in memory.plan_gc().acting()] == ["duplicate"]
     assert len(memory.catalog.memories.ids()) == 2
 
 
@@ -41,7 +41,8 @@ def test_of_exact_duplicates_the_oldest_stays(memory):
 def test_a_protected_duplicate_stays(memory):
     text = "Decision: we decided to use WAL mode, because readers must not wait for writers."
     memory.ingest([note(1, text=text), note(2, text=text)])
-    assert [(item.action, item.rule) for item in memory.plan_gc().items] == [("keep", "protected")]
+    assert [item.action for item in memory.plan_gc().items] == ["keep", "keep"]
+    assert "protected" in {item.rule for item in memory.plan_gc().items}
     assert memory.plan_gc().empty
 
 
@@ -54,9 +55,9 @@ def test_undo_brings_back_the_same_memories(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
     before = {m.id: m for m in memory.catalog.memories.each()}
     memory.apply_gc(memory.plan_gc())
-    _, restored, _ = memory.undo_gc()
+    undone = memory.undo_gc()
     after = {m.id: m for m in memory.catalog.memories.each()}
-    assert restored == 1
+    assert undone.restored == 1
     assert after == before
     assert memory.store.memory_ids() == set(before)
 
@@ -79,7 +80,7 @@ def test_a_vanished_file_is_only_missing_when_asked(memory, notes: Path):
     memory.seed()
     (notes / "bug.md").unlink()
     assert memory.plan_gc().empty
-    assert [item.rule for item in memory.plan_gc(missing=True).items] == ["missing"]
+    assert [item.rule for item in memory.plan_gc(missing=True).acting()] == ["missing"]
 
 
 def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
@@ -96,9 +97,9 @@ def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
 
 def test_an_entry_that_left_its_file_is_missing_and_its_neighbours_are_not(tmp_path, notes: Path):
     lines = [
-        f'{{"timestamp": "2026-05-0{n}", "task_description": "task {n}: fix the error of the config",'
+        f'{{"timestamp": "2026-05-0{n}", "task_description": "{task}: fix the error of the config",'
         f' "reflection_q1": "because of a pattern"}}\n'
-        for n in (1, 2, 3)
+        for n, task in enumerate(("one lock", "task 2", "a third and longer matter of the pool"), 1)
     ]
     (notes / "log#1.jsonl").write_text("".join(lines))
     sources = tmp_path / "sources.toml"
@@ -113,7 +114,7 @@ def test_an_entry_that_left_its_file_is_missing_and_its_neighbours_are_not(tmp_p
         memory.seed()
         assert memory.plan_gc(missing=True).empty
         (notes / "log#1.jsonl").write_text(lines[0] + lines[2])
-        (item,) = memory.plan_gc(missing=True).items
+        (item,) = memory.plan_gc(missing=True).acting()
         assert "task 2" in memory.memory(item.id).text
 
 
@@ -141,7 +142,8 @@ def test_more_than_half_is_refused_until_allowed(memory, notes: Path):
     assert "--allow-large" in caught.value.hint
     assert len(memory.catalog.memories.ids()) == 15
     memory.apply_gc(plan, allow_large=True)
-    assert memory.catalog.memories.ids() == set()
+    assert all(left.protected for left in memory.catalog.memories.each())
+    assert len(memory.catalog.memories.ids()) == 1
     memory.undo_gc()
     assert len(memory.catalog.memories.ids()) == 15
 
@@ -166,13 +168,27 @@ def test_what_the_catalog_has_and_the_store_has_not_is_mended(memory):
 def test_gc_purges_nothing_by_itself(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
     memory.apply_gc(memory.plan_gc())
-    later = now() + timedelta(days=31)
-    keep = timedelta(days=30)
-    assert gc.plan(memory.catalog, memory.store, now=now(), keep=keep).expired == 0
-    plan = gc.plan(memory.catalog, memory.store, now=later, keep=keep)
+    assert memory.plan_gc().expired == 0
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE archive SET archived_at = archived_at - ?", (31 * DAY,))
+    plan = memory.plan_gc()
     assert (plan.expired, plan.empty) == (1, True)
-    gc.apply(memory.catalog, memory.store, plan, now=later)
+    memory.apply_gc(plan)
     assert [run.memories for run in memory.catalog.archive.runs()] == [1]
+
+
+def test_only_a_purge_deletes_and_only_what_has_lain_for_long(memory):
+    memory.ingest([note(1), note(2)])
+    memory.forget([item.id for item in memory.catalog.memories.each()])
+    assert (memory.purge_archive().memories, memory.catalog.archive.count()) == (0, 2)
+    with memory.catalog.database.write() as connection:
+        connection.execute(
+            "UPDATE archive SET archived_at = archived_at - ? WHERE id = (SELECT min(id) FROM archive)",
+            (31 * DAY,),
+        )
+    assert memory.plan_purge().texts == 1
+    assert (memory.purge_archive().memories, memory.catalog.archive.count()) == (1, 1)
+    assert violations(memory.catalog, memory.store) == []
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -188,7 +204,7 @@ def test_no_text_is_lost_by_gc_and_undo_restores_all(tmp_path: Path, kinds: list
         before = {m.id: m for m in memory.catalog.memories.each()}
         memory.apply_gc(memory.plan_gc(), allow_large=True)
         texts = {m.content_hash for m in memory.catalog.memories.each()}
-        assert texts == {m.content_hash for m in before.values()}
+        assert texts | memory.catalog.archive.hashes() == {m.content_hash for m in before.values()}
         if memory.catalog.archive.runs():
             memory.undo_gc()
         assert {m.id: m for m in memory.catalog.memories.each()} == before
@@ -200,8 +216,8 @@ def test_what_was_forgotten_on_request_comes_back_by_undo(memory):
     run = memory.forget([match.memory.id[:12]])
     assert match.memory.id not in memory.catalog.memories.ids()
     assert match.memory.id not in memory.store.memory_ids()
-    undone, count, _ = memory.undo_gc()
-    assert (undone.run, count) == (run, 1)
+    undone = memory.undo_gc()
+    assert (undone.run, undone.restored) == (run, 1)
     assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED])
     assert match.memory.id in memory.store.memory_ids()
 

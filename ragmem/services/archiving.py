@@ -1,0 +1,81 @@
+"""Move memories into the archive: out of the store and the catalog, all of them or none."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from ragmem.catalog.archive import Removal
+from ragmem.catalog.catalog import Catalog
+from ragmem.domain.model import digest
+from ragmem.ports import Store
+from ragmem.services.index import forget
+
+MISSING = "missing"
+"""The rule for what has left its source; what comes back to the source is taken in again."""
+
+
+class OutdatedError(Exception):
+    """Memories are other than they were when it was decided to archive them; ends the transaction."""
+
+    def __init__(self, ids: set[str]) -> None:
+        super().__init__()
+        self.ids = ids
+
+
+def new_run(word: str, now: datetime, ids: Iterable[str] = ()) -> str:
+    """Return the name of a run."""
+    return digest(word, now.isoformat(), *ids)[:8]
+
+
+def take_out(
+    catalog: Catalog,
+    store: Store,
+    run: str,
+    ids: Sequence[str],
+    *,
+    removals: Callable[[], Sequence[Removal]],
+    now: datetime,
+    action: str = "archive",
+) -> list[Removal]:
+    """Archive memories in one transaction, and count them for the run; return what went.
+
+    `removals` is asked inside the transaction, while the catalog still has the memories, so that what another
+    process wrote meanwhile is what is archived; it may raise OutdatedError, and nothing happens.
+    """
+    gone: list[Removal] = []
+
+    def keep() -> None:
+        gone[:] = removals()
+        catalog.archive.put(run, gone, now=now)
+        # A file that comes back must be read again; a duplicate's file stays known, or it would return.
+        catalog.files.forget(
+            {
+                (one.memory.source, place)
+                for one in gone
+                if one.rule == MISSING
+                for place in (one.memory.uri, one.memory.uri.rpartition("#")[0])
+            }
+        )
+        counts = Counter(f"{action}/{one.rule}" for one in gone)
+        catalog.gc_runs.add(run, counts, archived=len(gone))
+
+    forget(catalog, store, ids, finish=keep)
+    return gone
+
+
+def archive_asked(catalog: Catalog, store: Store, ids: Sequence[str], *, rule: str, now: datetime) -> str:
+    """Archive memories because somebody said so, all or none; return the name of the run, for `undo`.
+
+    Ids that the catalog does not have are ignored.
+    """
+    run = new_run("forget", now, ids)
+
+    def removals() -> list[Removal]:
+        catalog.gc_runs.begin(run, caller="forget", now=now)
+        found = [Removal(memory, rule) for memory in catalog.memories.get(ids).values()]
+        catalog.gc_runs.end(run, now=now)
+        catalog.log.write("gc", {"run": run, "removed": len(found)}, now=now)
+        return found
+
+    take_out(catalog, store, run, ids, removals=removals, now=now, action="remove")
+    return run

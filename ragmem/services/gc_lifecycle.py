@@ -1,0 +1,190 @@
+"""The rules of the lifecycle for one project, in their order: templates, changes, clusters, age.
+
+Each memory gets one decision, by the first rule that has something to say of it.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragmem.domain.ageing import age
+from ragmem.domain.changes import changes
+from ragmem.domain.clusters import clusters
+from ragmem.domain.consolidation import Merged, merge
+from ragmem.domain.lifecycle import Connection, Decision, Entry, EntryType, Life, LifecyclePolicy
+from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
+from ragmem.domain.templates import template_families
+from ragmem.services.gc_items import MERGED, TEMPLATE
+
+CONSOLIDATED = "consolidated"
+"""The source of merged memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Memories that become one: `members` with what each becomes, `superseded` older -> newer among them."""
+
+    memory: Memory
+    members: tuple[Entry, ...]
+    superseded: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Fate:
+    """What becomes of the memories of a project."""
+
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    clusters: list[Cluster] = field(default_factory=list)
+
+    def decide(self, decision: Decision) -> None:
+        """Keep a decision, unless an earlier rule has decided."""
+        self.decisions.setdefault(decision.id, decision)
+
+
+def fate_of(
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    *,
+    policy: LifecyclePolicy,
+    compared: bool,
+    settled: Collection[str] = (),
+) -> Fate:
+    """Decide on the memories of one project.
+
+    Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
+    alone. `settled` are ids of which other rules have decided: they are neighbours and count for the age of
+    others, but nothing is decided of them.
+    """
+    fate = Fate()
+    free = [entry for entry in entries if entry.id not in settled]
+    templates = _templates(free, fate, policy)
+    replaced = _changes(free, connections, fate)
+    if compared:
+        _merge(free, connections, fate, policy, replaced)
+    for decision in replaced.values():
+        fate.decide(decision)
+    degree = _degree(entries, connections, fate)
+    for decision in age(entries, degree, policy, templates=templates):
+        fate.decide(decision if compared else _not_compared(decision))
+    for entry in entries:
+        if entry.memory.state is State.PENDING:
+            fate.decisions[entry.id] = _not_compared(fate.decisions[entry.id])
+    for identifier in settled:
+        fate.decisions.pop(identifier, None)
+    return fate
+
+
+def _templates(entries: Sequence[Entry], fate: Fate, policy: LifecyclePolicy) -> set[str]:
+    members: set[str] = set()
+    for family in template_families(entries, overlap=policy.template_overlap):
+        members.add(family.keeper.id)
+        for other in family.others:
+            members.add(other.id)
+            reason = f"says what {family.keeper.id[:12]} says but for numbers, ids and times"
+            fate.decide(Decision(other.id, "archive", TEMPLATE, reason, (family.keeper.id,)))
+    return members
+
+
+def _changes(entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate) -> dict[str, Decision]:
+    """Return older -> what to do with it, of those that no earlier rule has decided on."""
+    standing = {entry.id: entry for entry in entries if entry.id not in fate.decisions}
+    found: dict[str, Decision] = {}
+    for change in changes(list(standing.values()), connections):
+        older = standing[change.older]
+        if not older.pinned and not older.superseded_by:
+            found[older.id] = Decision(older.id, "supersede", change.rule, change.reason, (change.newer,))
+    return found
+
+
+def _merge(
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    fate: Fate,
+    policy: LifecyclePolicy,
+    replaced: Mapping[str, Decision],
+) -> None:
+    free = {
+        entry.id: entry
+        for entry in entries
+        if entry.mergeable and entry.memory.state is State.INDEXED and entry.id not in fate.decisions
+    }
+    linked = [one for one in connections if one.first in free and one.second in free]
+    for cluster in clusters(list(free.values()), linked, minimum=policy.min_cluster):
+        together = {entry.id for entry in cluster.members}
+        # What was made untrue from outside is no part of what is so now.
+        members = tuple(
+            entry
+            for entry in cluster.members
+            if entry.id not in replaced or replaced[entry.id].others[0] in together
+        )
+        if len(members) < policy.min_cluster:
+            continue
+        superseded = {entry.id: replaced[entry.id].others[0] for entry in members if entry.id in replaced}
+        memory = merged_memory(members, merge(members, superseded))
+        fate.clusters.append(Cluster(memory, members, superseded))
+        for entry in members:
+            fate.decide(_of_original(entry, memory, len(members)))
+
+
+def _of_original(entry: Entry, memory: Memory, count: int) -> Decision:
+    if entry.protected:
+        reason = f"protected: it stays, behind {memory.id[:12]} that says the same"
+        return Decision(entry.id, "supersede", MERGED, reason, (memory.id,))
+    reason = f"one of {count} about one thing, which become {memory.id[:12]}"
+    return Decision(entry.id, "merge", "cluster", reason, (memory.id,))
+
+
+def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
+    """Return the memory of a cluster; its id follows from its members: a second run makes no other."""
+    first = members[0].memory
+    place = digest(*sorted(f"{entry.id}{entry.memory.content_hash}" for entry in members))
+    newest = max((entry.memory for entry in members), key=lambda memory: (memory.event_time, memory.id))
+    specs = {entry.scope.spec for entry in members}
+    scope = Scope(first.scope.project, specs.pop() if len(specs) == 1 else "")
+    tags = dict.fromkeys(tag for entry in members for tag in entry.memory.tags)
+    uri = f"{CONSOLIDATED}:{place}"
+    return Memory(
+        id=memory_id(CONSOLIDATED, scope, uri),
+        source=CONSOLIDATED,
+        uri=uri,
+        text=merged.text,
+        title=merged.title,
+        event_time=merged.event_time,
+        created_at=newest.created_at,
+        updated_at=newest.updated_at,
+        content_hash=content_hash(merged.text),
+        scope=scope,
+        kind=newest.kind,
+        category=newest.category,
+        tier=Tier.INGEST,
+        state=State.PENDING,
+        protected=any(entry.memory.protected for entry in members),
+        tags=tuple(tags),
+        metadata={
+            "type": (merged.type or EntryType.NOTE).value,
+            "merged": str(len(members)),
+        },
+    )
+
+
+def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate) -> dict[str, int]:
+    """Return how many memories each is connected with that are more than another print of a template."""
+    leaving = {key for key, decision in fate.decisions.items() if decision.rule == TEMPLATE}
+    ends = [
+        end
+        for one in connections
+        if one.first not in leaving and one.second not in leaving
+        for end in (one.first, one.second)
+    ]
+    # What replaces another memory is not alone, wherever the two stand.
+    ends += [entry.superseded_by for entry in entries if entry.superseded_by]
+    ends += [one.others[0] for one in fate.decisions.values() if one.action == "supersede"]
+    return Counter(ends)
+
+
+def _not_compared(decision: Decision) -> Decision:
+    """Return a decision as it is where nobody knows yet what a memory is connected with."""
+    alone = decision.action in {"reprieve", "archive"} and decision.rule != TEMPLATE
+    if alone or decision.life is Life.PERMANENT:
+        return Decision(decision.id, "keep", "uncompared", "it is not compared with the others yet")
+    return decision

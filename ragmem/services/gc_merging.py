@@ -1,0 +1,135 @@
+"""Merge clusters of memories: the merged one is durable and indexed before its originals are archived."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from ragmem.catalog.archive import Removal
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.gc_runs import GcChange
+from ragmem.catalog.lives import LifeRow
+from ragmem.domain.lifecycle import Life, LifecyclePolicy
+from ragmem.errors import BackendError
+from ragmem.ports import Store
+from ragmem.services.archiving import OutdatedError, take_out
+from ragmem.services.gc_items import Item, Merging, seen
+from ragmem.services.gc_marks import supersede
+from ragmem.services.index import forget, put_again
+from ragmem.services.names import told_of
+
+
+class Merger:
+    """Merges in one run; `skipped` counts memories that had changed, `note` says why it could not go on."""
+
+    AT_ONCE = 24
+    """Merged memories that are made in one transaction, and whose originals go in the next."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        store: Store,
+        *,
+        policy: LifecyclePolicy,
+        run: str,
+        now: datetime,
+        items: Mapping[str, Item],
+    ) -> None:
+        self._catalog = catalog
+        self._store = store
+        self._policy = policy
+        self._run = run
+        self._now = now
+        self._items = items
+        self.skipped = 0
+        self.note = ""
+
+    def merge(self, merges: Sequence[Merging]) -> tuple[int, int, int]:
+        """Make memories of theirs; return how many were made, archived for them, and hidden behind them."""
+        made = self._make(merges)
+        if self.note:
+            return 0, 0, 0
+        while made:
+            try:
+                gone, hidden = self._replace(made)
+            except OutdatedError as error:
+                self._unmake([one for one in made if error.ids.intersection(one.members)])
+                made = [one for one in made if not error.ids.intersection(one.members)]
+            else:
+                return len(made), gone, hidden
+        return 0, 0, 0
+
+    def _make(self, merges: Sequence[Merging]) -> list[Merging]:
+        with self._catalog.database.write():
+            outdated = self._outdated(merges)
+            fresh = [one for one in merges if not outdated.intersection(one.members)]
+            self.skipped += sum(len(one.members) for one in merges) - sum(len(one.members) for one in fresh)
+            items = [(one.memory, one.chunks) for one in fresh]
+            self._catalog.memories.accept(items)
+            self._catalog.names.learn(told_of(self._catalog, items))
+            self._catalog.gc_runs.link(self._run, {one.memory.id: one.members for one in fresh})
+            reasons = {one.memory.id: f"merged from {len(one.members)} memories" for one in fresh}
+            self._catalog.lives.put(
+                [LifeRow(key, Life.PROVEN, reason=reason) for key, reason in reasons.items()], now=self._now
+            )
+            self._catalog.gc_runs.note(
+                self._run, "made", [GcChange(one.memory.id, "", one.memory.content_hash) for one in fresh]
+            )
+            self._catalog.gc_runs.add(self._run, {"make/cluster": len(fresh)} if fresh else {})
+        try:
+            put_again(self._catalog, self._store, [one.memory.id for one in fresh])
+        except BackendError as error:
+            # Until a merged memory can be found by its meaning, its originals are worth more.
+            self.note = error.told
+            self._unmake(fresh)
+            return []
+        return fresh
+
+    def _unmake(self, merges: Sequence[Merging]) -> None:
+        """Take merged memories out again whose originals stay: they say nothing that those do not."""
+        ids = [one.memory.id for one in merges]
+
+        def finish() -> None:
+            self._catalog.gc_runs.unlink(ids)
+            self._catalog.lives.forget(ids)
+            self._catalog.gc_runs.add(self._run, {"make/cluster": -len(ids)})
+
+        forget(self._catalog, self._store, ids, finish=finish)
+
+    def _replace(self, made: Sequence[Merging]) -> tuple[int, int]:
+        successor = {key: one.memory.id for one in made for key in one.originals}
+        hidden = [key for one in made for key in one.hidden]
+        marked = 0
+
+        def removals() -> list[Removal]:
+            nonlocal marked
+            there = self._catalog.memories.hashes(one.memory.id for one in made)
+            lost = {key for one in made if one.memory.id not in there for key in one.members}
+            if outdated := lost | self._outdated(made):
+                self.skipped += sum(len(one.members) for one in made if outdated.intersection(one.members))
+                raise OutdatedError(outdated)
+            marked = supersede(self._catalog, self._run, [self._items[key] for key in hidden], now=self._now)
+            memories = self._catalog.memories.get(successor)
+            return [
+                Removal(memories[key], self._items[key].rule, self._items[key].reason, successor[key])
+                for key in memories
+            ]
+
+        gone = take_out(
+            self._catalog,
+            self._store,
+            self._run,
+            list(successor),
+            removals=removals,
+            now=self._now,
+            action="merge",
+        )
+        return len(gone), marked
+
+    def _outdated(self, merges: Sequence[Merging]) -> set[str]:
+        """Return the members that are not what they were when it was decided to merge them."""
+        members = [key for one in merges for key in one.members]
+        entries = self._catalog.lives.some(members, policy=self._policy)
+        return {
+            key
+            for key in members
+            if key not in entries or key not in self._items or seen(entries[key]) != self._items[key].seen
+        }

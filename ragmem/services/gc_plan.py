@@ -1,0 +1,165 @@
+"""Plan a run of gc: each memory with the rule that keeps, merges or archives it, and nothing changed.
+
+Connections are made on the way where they are missing: they follow from what is stored, like an index, and
+can be made again.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import ChunkingSettings
+from ragmem.domain.lifecycle import Connection, Decision, Entry, LifecyclePolicy
+from ragmem.errors import BackendError
+from ragmem.ports import ShowsVectors, Store
+from ragmem.services.connecting import connect
+from ragmem.services.gc_items import Item, Merging, Plan, item_of
+from ragmem.services.gc_lifecycle import Fate, fate_of
+from ragmem.services.gc_upkeep import superfluous, unsettled
+from ragmem.services.judge import chunks_of
+from ragmem.services.progress import Progress, Silent
+
+
+def plan(
+    catalog: Catalog,
+    store: Store,
+    *,
+    now: datetime,
+    policy: LifecyclePolicy,
+    sizes: ChunkingSettings,
+    keep: timedelta,
+    gone: Collection[str] | None = None,
+    projects: Sequence[str] | None = None,
+    rules: Collection[str] = (),
+    budget_s: float | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Decide without changing a memory.
+
+    `gone` are the ids of memories that have left their source; None means that nobody asked. Only memories of
+    `projects` (None: of all) are looked at, and only what one of `rules` says (none: any) is done. After
+    `budget_s` seconds no more memories are compared: those of a project with some that wait are neither
+    merged nor archived for being alone.
+    """
+    told = progress or Silent()
+    removals = superfluous(catalog, policy=policy, gone=gone or (), projects=projects)
+    removing = {decision.id for decision in removals if decision.action == "remove"}
+    waiting, note = _connected(catalog, store, now=now, policy=policy, budget_s=budget_s, progress=told)
+    unfinished = list(unsettled(catalog, store, removing=removing)) if projects is None and not rules else []
+    known = catalog.overview.counts()["project"]
+    wanted = sorted(known if projects is None else set(projects).intersection(known))
+    made = _Made()
+    told.begin("planning", sum(known[project] for project in wanted))
+    described = {decision.id: decision for decision in (*removals, *unfinished)}
+    for project in wanted:
+        entries = catalog.lives.entries([project], policy=policy)
+        connections = catalog.connections.of([project])
+        made.add(
+            entries,
+            connections,
+            described=described,
+            removing=removing,
+            policy=policy,
+            sizes=sizes,
+            compared=not waiting.get(project, 0),
+        )
+        told.advance(len(entries))
+    strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.action == "drop"]
+    items = [_only(item, rules) for item in (*made.items, *strangers)]
+    asked = {item.id for item in items if item.action != "keep"}
+    return Plan(
+        items=tuple(items),
+        memories=made.memories,
+        searched=made.searched,
+        merges=tuple(one for one in made.merges if asked.issuperset(one.members)),
+        hashes={key: made.hashes[key] for item in items for key in item.others if key in made.hashes},
+        sweep=store.sweep(dry_run=True) if projects is None and not rules else {},
+        expired=catalog.archive.expired(now=now, keep=keep),
+        uncompared=sum(waiting.values()),
+        note=note,
+    )
+
+
+def _only(item: Item, rules: Collection[str]) -> Item:
+    if not rules or item.rule in rules or item.action == "keep":
+        return item
+    return Item(
+        item.id, "keep", "not asked", f"{item.action} by {item.rule}", item.title, item.uri, item.project
+    )
+
+
+class _Made:
+    """What the projects add to the plan."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.merges: list[Merging] = []
+        self.hashes: dict[str, str] = {}
+        self.memories = 0
+        self.searched = 0
+
+    def add(
+        self,
+        entries: Sequence[Entry],
+        connections: Sequence[Connection],
+        *,
+        described: Mapping[str, Decision],
+        removing: Collection[str],
+        policy: LifecyclePolicy,
+        sizes: ChunkingSettings,
+        compared: bool,
+    ) -> None:
+        """Add the memories of one project; of those in `described` other rules have decided."""
+        staying = [entry for entry in entries if entry.id not in removing]
+        here = {entry.id for entry in staying}
+        fate = fate_of(
+            staying,
+            [one for one in connections if one.first in here and one.second in here],
+            policy=policy,
+            compared=compared,
+            settled=here.intersection(described),
+        )
+        self.memories += len(entries)
+        self.searched += sum(not entry.superseded_by for entry in entries)
+        for entry in entries:
+            decision = described.get(entry.id) or fate.decisions.get(entry.id) or _kept(entry)
+            self.items.append(item_of(decision, entry))
+            self.hashes[entry.id] = entry.memory.content_hash
+        self.merges += _merges(fate, sizes)
+
+
+def _kept(entry: Entry) -> Decision:
+    return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
+
+
+def _merges(fate: Fate, sizes: ChunkingSettings) -> list[Merging]:
+    found = []
+    for cluster in fate.clusters:
+        staying = tuple(entry.id for entry in cluster.members if entry.protected)
+        leaving = tuple(entry.id for entry in cluster.members if not entry.protected)
+        chunks = chunks_of(cluster.memory, sizes)
+        found.append(Merging(cluster.memory, chunks, leaving, staying, cluster.superseded))
+    return found
+
+
+def _connected(
+    catalog: Catalog,
+    store: Store,
+    *,
+    now: datetime,
+    policy: LifecyclePolicy,
+    budget_s: float | None,
+    progress: Progress,
+) -> tuple[dict[str, int], str]:
+    """Connect what is not connected yet; return project -> memories that wait, and why."""
+    everything = dict(catalog.overview.counts()["project"])
+    if not isinstance(store, ShowsVectors):
+        return everything, "this store does not show its vectors: nothing is merged, and nothing grows old"
+    note = ""
+    try:
+        if not catalog.database.read_only:
+            note = connect(catalog, store, now=now, policy=policy, budget_s=budget_s, progress=progress).note
+        model = store.answering_model()
+    except BackendError as error:
+        return everything, error.told
+    return catalog.connections.waiting(model), note

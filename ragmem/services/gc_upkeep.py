@@ -1,0 +1,71 @@
+"""The rules of gc that keep the store in order: for what is missing, doubled, unowned or unindexed."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
+from ragmem.domain.model import State
+from ragmem.ports import Store
+
+
+def superfluous(
+    catalog: Catalog,
+    *,
+    policy: LifecyclePolicy,
+    gone: Collection[str],
+    projects: Sequence[str] | None,
+) -> list[Decision]:
+    """Return what to do with memories that have left their source (`gone`) or have the text of another.
+
+    What is protected, pinned or proven stays unless another memory of its scope says exactly the same; of
+    several alike the one that is protected stays, else the oldest.
+    """
+    groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
+    doubled = {identifier for group in groups for identifier in group}
+    entries = catalog.lives.some(doubled.union(gone), policy=policy)
+    if projects is not None:
+        entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
+    kept = {
+        key: entry.protected or (entry.life is not Life.BUFFER and not entry.curated)
+        for key, entry in entries.items()
+    }
+    decided: dict[str, Decision] = {}
+    for group in groups:
+        here = [identifier for identifier in group if identifier in entries]
+        lasting = [identifier for identifier in here if identifier not in gone]
+        if not here:
+            continue
+        # The one that stays for all: in its source, if any is, and protected, if any is.
+        keeper = min(lasting or here, key=lambda identifier: (not kept[identifier], here.index(identifier)))
+        for identifier in here:
+            same = f"the same text as {keeper[:12]}"
+            if identifier == keeper:
+                continue
+            if identifier in gone and not entries[identifier].pinned and lasting:
+                left = "its source no longer has it, and it is " + same
+                decided[identifier] = Decision(identifier, "remove", "missing", left, (keeper,))
+            elif kept[identifier]:
+                reason = f"a duplicate of {keeper[:12]}, but protected"
+                decided[identifier] = Decision(identifier, "keep", "protected", reason, (keeper,))
+            else:
+                decided[identifier] = Decision(identifier, "remove", "duplicate", same, (keeper,))
+    for identifier in sorted(gone):
+        if identifier in entries and identifier not in decided:
+            left = "its source no longer has it"
+            decided[identifier] = (
+                Decision(identifier, "keep", "protected", f"{left}, but it is protected")
+                if kept[identifier]
+                else Decision(identifier, "remove", "missing", left)
+            )
+    return list(decided.values())
+
+
+def unsettled(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:
+    """Yield what the store has and the catalog lacks, and what the catalog has and the store lacks."""
+    stored = store.memory_ids()
+    unfinished = catalog.memories.ids(states=[State.PENDING])
+    indexed = catalog.memories.ids(states=[State.INDEXED])
+    for identifier in sorted(stored - indexed - unfinished):
+        yield Decision(identifier, "drop", "unowned", "the store has it, the catalog does not")
+    for identifier in sorted((unfinished | (indexed - stored)).difference(removing)):
+        yield Decision(identifier, "mend", "unindexed", "the catalog has it, the store does not")

@@ -1,0 +1,154 @@
+"""The methods of an open memory for gc: plan it, carry it out, take it back, purge, and tell of it."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ragmem.opening import now
+from ragmem.receiving import Receiving
+
+if TYPE_CHECKING:
+    from ragmem.catalog.archive import Archived
+    from ragmem.catalog.gc_runs import GcRun
+    from ragmem.services.gc_apply import Outcome
+    from ragmem.services.gc_items import Plan
+    from ragmem.services.gc_purge import Purge
+    from ragmem.services.gc_undo import Undone
+    from ragmem.services.progress import Progress
+
+# Services are imported where they are used: a question must not pay for what only gc needs.
+
+
+class Tending(Receiving):
+    """What keeps a memory in order. Nothing but `purge_archive` deletes a text for good."""
+
+    def plan_gc(
+        self,
+        *,
+        missing: bool = False,
+        projects: Sequence[str] | None = None,
+        rules: Collection[str] = (),
+        budget_s: float | None = None,
+        progress: "Progress | None" = None,
+    ) -> "Plan":
+        """Return what gc would do; with `missing`, also for memories that have left their source.
+
+        `projects` are ids (None: all); with `rules`, what no rule of these names says is left out. Missing
+        connections are made on the way, for `budget_s` seconds at most.
+        """
+        from ragmem.services.gc_plan import plan
+        from ragmem.services.missing import gone as gone_from_sources
+
+        self.require()
+        self.take_in()
+        gone = gone_from_sources(self.catalog, self.settings, home=self.home) if missing else None
+        return plan(
+            self.catalog,
+            self.store,
+            now=now(),
+            policy=self.settings.lifecycle.policy,
+            sizes=self.settings.chunking,
+            keep=self._keep_archived(),
+            gone=gone,
+            projects=projects,
+            rules=rules,
+            budget_s=budget_s,
+            progress=progress,
+        )
+
+    def apply_gc(
+        self,
+        decided: "Plan",
+        *,
+        allow_large: bool = False,
+        caller: str = "gc",
+        budget_s: float | None = None,
+        outcome: "Outcome | None" = None,
+        progress: "Progress | None" = None,
+    ) -> "Outcome":
+        """Carry a plan out; what it does can be undone. `outcome` tells who interrupts what was done."""
+        from ragmem.services.extraction_texts import forget_unused
+        from ragmem.services.gc_apply import apply
+
+        done = apply(
+            self.catalog,
+            self.store,
+            decided,
+            now=now(),
+            policy=self.settings.lifecycle.policy,
+            allow_large=allow_large,
+            caller=caller,
+            budget_s=budget_s,
+            outcome=outcome,
+            progress=progress,
+        )
+        forget_unused(self.catalog, self.settings.chunking)
+        return done
+
+    def tend(self, *, budget_s: float, progress: "Progress | None" = None) -> "Outcome | None":
+        """Run gc as the warm process does when it is idle, for so many seconds; None where it must not.
+
+        It does not where the latest run was taken back: what a person undid, only a person does again. Nor
+        where more than half would go.
+        """
+        latest = self.catalog.gc_runs.latest(1)
+        if latest and latest[0].undone is not None:
+            return None
+        decided = self.plan_gc(budget_s=budget_s / 2, progress=progress)
+        if decided.empty or decided.large:
+            return None
+        return self.apply_gc(decided, caller="idle", budget_s=budget_s / 2, progress=progress)
+
+    def undo_gc(self, run: str = "") -> "Undone":
+        """Take back what a gc run did, the latest unless one is named."""
+        from ragmem.services.gc_undo import undo
+
+        self.require()
+        return undo(
+            self.catalog,
+            self.store,
+            sizes=self.settings.chunking,
+            policy=self.settings.lifecycle.policy,
+            run=run,
+            now=now(),
+        )
+
+    def restore_archived(self, prefix: str) -> "tuple[Archived, str]":
+        """Bring one memory back from the archive; see `services.gc_undo.restore`."""
+        from ragmem.services.gc_undo import restore
+
+        self.require()
+        return restore(self.catalog, self.store, prefix, sizes=self.settings.chunking, now=now())
+
+    def plan_purge(self) -> "Purge":
+        """Return what `purge_archive` would delete."""
+        from ragmem.services.gc_purge import plan_purge
+
+        self.require()
+        return plan_purge(self.catalog, now=now(), keep=self._keep_archived())
+
+    def purge_archive(self) -> "Purge":
+        """Delete for good what has lain in the archive for longer than the settings say."""
+        from ragmem.services.gc_purge import purge
+
+        self.require()
+        return purge(self.catalog, now=now(), keep=self._keep_archived(), sizes=self.settings.chunking)
+
+    def gc_history(self, limit: int | None = None) -> "list[GcRun]":
+        """Return the runs of gc, latest first."""
+        self.require()
+        return self.catalog.gc_runs.latest(limit)
+
+    def forget(self, prefixes: Iterable[str]) -> str:
+        """Move memories, named by their ids or beginnings of them, to the archive; return the run for undo.
+
+        All of them or none. Raises NotFoundError for an id that does not exist.
+        """
+        from ragmem.services.archiving import archive_asked
+
+        self.require()
+        ids = [self.catalog.memories.resolve(prefix).id for prefix in prefixes]
+        return archive_asked(self.catalog, self.store, ids, rule="asked", now=now())
+
+    def _keep_archived(self) -> timedelta:
+        return timedelta(days=self.settings.archive.keep_days)

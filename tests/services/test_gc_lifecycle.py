@@ -1,0 +1,270 @@
+"""gc with the rules of the lifecycle: what is merged, hidden and archived, brought back, and never lost."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragmem.domain.lifecycle import Connection, Life
+from ragmem.domain.model import Draft, Scope
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.services.gc_apply import Outcome
+from ragmem.services.invariants import violations
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+BREAD = (
+    "The sourdough starter doubles in six hours at 24 degrees, if it is fed with rye flour in the morning.",
+    "Rye flour each morning keeps the sourdough starter alive; in the cold it needs a whole night to rise.",
+    "A sourdough starter that smells of vinegar was fed too late: throw half of it away and feed it rye.",
+)
+WISH = "Decision: we bake with the sourdough starter and rye flour only, because yeast gives no taste."
+PRINTED = "Backup job {n} finished at {n}:15 with {n} files copied to the cellar and no error at all found."
+
+
+def draft(name, text, *, minute=0, project="kitchen", **more):
+    return Draft(
+        "ingest",
+        f"/n/{name}",
+        text,
+        name,
+        event_time=NOW + timedelta(minutes=minute),
+        scope=Scope(project),
+        **more,
+    )
+
+
+@pytest.fixture
+def connected(memory, monkeypatch):
+    """Return a memory all of whose projects were compared, and a function that connects some of them."""
+    links = []
+
+    def all_compared(catalog, store, **more):
+        del catalog, store, more
+        return {}, ""
+
+    def of(projects=None):
+        there = memory.catalog.memories.ids()
+        return [one for one in links if one.first in there and one.second in there]
+
+    monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
+    monkeypatch.setattr(memory.catalog.connections, "of", of)
+
+    def link(*ids):
+        links.extend(Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high)
+
+    memory.link = link
+    return memory
+
+
+def stored(memory, *texts):
+    memory.prepare()
+    first = len(memory.catalog.memories.ids())
+    return [
+        one.id
+        for one in memory.ingest(
+            [draft(str(first + n), text, minute=first + n) for n, text in enumerate(texts)], rule="off"
+        )
+    ]
+
+
+def ids(memory):
+    return memory.catalog.memories.ids()
+
+
+def sound(memory):
+    assert violations(memory.catalog, memory.store, deep=True) == []
+
+
+def actions(plan):
+    return {item.id: (item.action, item.rule) for item in plan.items}
+
+
+def test_connected_memories_become_one_and_the_run_can_be_undone(connected):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    before = {m.id: m for m in connected.catalog.memories.each()}
+    plan = connected.plan_gc()
+    assert actions(plan) == {key: ("merge", "cluster") for key in bread}
+    done = connected.apply_gc(plan)
+    assert (done.merged, done.made) == (3, 1)
+    (merged,) = connected.catalog.memories.each()
+    assert merged.source == "consolidated"
+    for text in BREAD:
+        assert text.split(";")[0].split(":")[0].rstrip(".")[:40] in merged.text
+    assert {item.successor for item in connected.catalog.archive.of(done.run)} == {merged.id}
+    assert connected.query("sourdough starter").matches[0].memory.id == merged.id
+    assert connected.plan_gc().empty
+    sound(connected)
+    undone = connected.undo_gc()
+    assert (undone.restored, undone.left) == (3, 0)
+    assert {m.id: m for m in connected.catalog.memories.each()} == before
+    sound(connected)
+
+
+def test_a_protected_original_stays_behind_the_merged_one(connected):
+    *bread, wish = stored(connected, *BREAD, WISH)
+    connected.link(*bread, wish)
+    plan = connected.plan_gc()
+    assert actions(plan)[wish] == ("supersede", "merged")
+    connected.apply_gc(plan)
+    (merged,) = ids(connected) - {wish}
+    assert connected.memory(merged).protected
+    found = [match.memory.id for match in connected.query("which flour for the sourdough starter").matches]
+    assert merged in found
+    assert wish not in found
+    assert connected.plan_gc().empty
+    connected.undo_gc()
+    assert connected.catalog.supersessions.all() == []
+    assert wish in [match.memory.id for match in connected.query("bake with the sourdough").matches]
+
+
+def test_templates_collapse_to_the_newest_and_are_not_seeded_again(memory):
+    printed = stored(memory, *(PRINTED.format(n=n) for n in range(10, 16)))
+    done = memory.apply_gc(memory.plan_gc(), allow_large=True)
+    assert done.archived == 5
+    assert ids(memory) == {printed[-1]}
+    assert {item.successor for item in memory.catalog.archive.of(done.run)} == {printed[-1]}
+
+
+def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected):
+    noise = "Okay, so that went well and we can go on with the next thing whenever you are ready for it."
+    (old,) = stored(connected, noise)
+    words = (
+        "amber basalt cedar dune ember fjord grove heath islet jetty knoll lagoon marsh notch oasis".split()
+    )
+    later = stored(connected, *(f"The {w} gate of {w} needs {w} keys because {w} locks rust." for w in words))
+    plan = connected.plan_gc(rules=["no-substance"])
+    # Twenty newer ones are needed.
+    assert plan.empty
+    later += stored(
+        connected, *(f"The {w} well of {w} needs {w} rope because {w} winches slip." for w in words)
+    )
+    plan = connected.plan_gc(rules=["no-substance"])
+    assert [item.id for item in plan.acting()] == [old]
+    connected.apply_gc(plan)
+    assert old not in ids(connected)
+    item, note = connected.restore_archived(old[:12])
+    assert (item.memory.id, note) == (old, "")
+    assert connected.catalog.lives.entry(old, policy=connected.lifecycle()).life is Life.PROVEN
+    assert old not in {item.id for item in connected.plan_gc().acting()}
+    sound(connected)
+
+
+def test_what_changed_after_the_plan_is_left_alone(connected):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    plan = connected.plan_gc()
+    connected.catalog.lives.pin(bread[0], pinned=True, now=NOW)
+    done = connected.apply_gc(plan)
+    assert (done.merged, done.made, done.skipped) == (0, 0, 3)
+    assert ids(connected) == set(bread)
+    sound(connected)
+
+
+def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_originals(connected, monkeypatch):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    plan = connected.plan_gc()
+    delete, late = connected.store.delete, []
+
+    def pinned_meanwhile(wanted, **more):
+        if set(wanted) == set(bread) and not late:
+            late.append(1)
+            connected.catalog.lives.pin(bread[0], pinned=True, now=NOW)
+        delete(wanted, **more)
+
+    monkeypatch.setattr(connected.store, "delete", pinned_meanwhile)
+    done = connected.apply_gc(plan)
+    assert (late, done.made) == ([1], 0)
+    assert ids(connected) == set(bread)
+    sound(connected)
+
+
+def test_time_that_is_up_ends_a_run_between_two_steps(memory):
+    stored(memory, *(PRINTED.format(n=n) for n in range(10, 16)))
+    done = memory.apply_gc(memory.plan_gc(), allow_large=True, budget_s=-1)
+    assert (done.stopped, done.archived) == (True, 0)
+    assert len(ids(memory)) == 6
+    assert memory.apply_gc(memory.plan_gc(), allow_large=True).archived == 5
+
+
+def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monkeypatch):
+    printed = stored(connected, *(PRINTED.format(n=n) for n in range(10, 16)))
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ragmem.services.gc_merging.Merger.merge", interrupted)
+    outcome = Outcome()
+    with pytest.raises(KeyboardInterrupt):
+        connected.apply_gc(connected.plan_gc(), allow_large=True, outcome=outcome)
+    assert outcome.archived == 5
+    assert [run.ended for run in connected.gc_history()] == [None]
+    sound(connected)
+    assert connected.undo_gc().restored == 5
+    assert ids(connected) == {*printed, *bread}
+
+
+def test_undo_leaves_what_was_stored_anew_and_its_former_text_stays_in_the_archive(memory):
+    (first,) = memory.ingest([draft("a", BREAD[0])])
+    run = memory.forget([first.id])
+    memory.ingest([draft("a", BREAD[1])])
+    undone = memory.undo_gc(run)
+    assert (undone.restored, undone.left) == (0, 1)
+    assert memory.memory(first.id).text == BREAD[1]
+    assert [item.text for item in memory.catalog.archive.memories(run)] == [BREAD[0]]
+    with pytest.raises(UsageError, match="another text"):
+        memory.restore_archived(first.id)
+    sound(memory)
+
+
+def test_what_is_not_in_the_archive_cannot_be_restored(memory):
+    memory.ingest([draft("a", BREAD[0])])
+    with pytest.raises(NotFoundError, match='the archive has no memory "zzzzzz"'):
+        memory.restore_archived("zzzzzz")
+
+
+def test_seed_leaves_in_the_archive_what_lies_there_until_its_file_changes(memory, notes):
+    memory.seed()
+    (bug,) = [m for m in memory.catalog.memories.each() if m.uri.endswith("bug.md")]
+    memory.forget([bug.id])
+    memory.seed(rebuild=True)
+    report = memory.seed(explain=True)
+    assert bug.id not in ids(memory)
+    assert sum(tally.archived for tally in report.tallies) == 1
+    path = notes / "bug.md"
+    path.write_text(f"{path.read_text()}\nThe lock was in /run/lock, and nobody knew.\n")
+    assert sum(tally.new for tally in memory.seed().tallies) == 1
+    assert bug.id in ids(memory)
+
+
+def test_what_is_handed_in_again_comes_back(memory):
+    (one,) = memory.ingest([draft("a", BREAD[0])])
+    memory.forget([one.id])
+    memory.ingest([draft("a", BREAD[0])])
+    assert one.id in ids(memory)
+    assert memory.catalog.lives.of([one.id])[one.id].reprieves == 1
+    assert memory.undo_gc().restored == 0
+    assert memory.catalog.archive.count() == 0
+    sound(memory)
+
+
+def test_history_tells_of_each_run(memory):
+    stored(memory, *(PRINTED.format(n=n) for n in range(10, 16)))
+    done = memory.apply_gc(memory.plan_gc(), allow_large=True)
+    memory.undo_gc()
+    (run,) = memory.gc_history()
+    assert (run.run, run.caller, run.counts, run.archived) == (done.run, "gc", {"archive/template": 5}, 0)
+    assert run.undone
+    assert memory.tend(budget_s=5) is None
+
+
+def test_a_protected_memory_outlives_its_file(memory, notes):
+    (notes / "wish.md").write_text(f"# Bread\n\n{WISH}\n")
+    memory.seed()
+    (wish,) = [m for m in memory.catalog.memories.each() if m.uri.endswith("wish.md")]
+    (notes / "wish.md").unlink()
+    (item,) = [item for item in memory.plan_gc(missing=True).items if item.id == wish.id]
+    assert (item.action, item.rule) == ("keep", "protected")

@@ -11,7 +11,7 @@ from ragmem.catalog import database as databases
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.rows import from_stamp, to_stamp
-from ragmem.domain.connections import Scale
+from ragmem.domain.connections import RARE, Scale
 from ragmem.domain.lifecycle import Connection
 from ragmem.domain.model import State
 
@@ -23,11 +23,8 @@ _ENDS = (
     " JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
 )
 
-# What was deleted or moved to another project since it was read is left out.
 _INSERT = (
-    "INSERT INTO connections (low, high, cosine, shared, strength)"
-    " SELECT a.n, b.n, CAST(?3 AS FLOAT), CAST(?4 AS FLOAT), CAST(?5 AS FLOAT) FROM memories a"
-    " JOIN memories b ON b.n = ?2 AND b.project = a.project WHERE a.n = ?1 AND a.n < b.n"
+    "INSERT INTO connections (low, high, cosine, shared, strength) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (low, high) DO UPDATE SET"
     " cosine = excluded.cosine, shared = excluded.shared, strength = excluded.strength"
 )
@@ -35,6 +32,12 @@ _COMPARED = (
     "INSERT INTO compared (memory, content_hash, model) SELECT n, content_hash, ?3 FROM memories"
     " WHERE n = ?1 AND content_hash = ?2"
     " ON CONFLICT (memory) DO UPDATE SET content_hash = excluded.content_hash, model = excluded.model"
+)
+
+
+_MENTIONED = (
+    "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+    " WHERE e.project = ?"
 )
 
 
@@ -170,35 +173,81 @@ class Connections:
                 ).fetchall()
             )
 
-    def members(self, project: str, model: str) -> list[Member]:
-        """Return the memories of a project that have vectors, as they came in."""
+    def count_of(self, project: str) -> int:
+        """Return how many memories of a project have vectors."""
+        return self.sizes().get(project, 0)
+
+    def members(self, project: str, model: str, *, ids: Iterable[str] | None = None) -> list[Member]:
+        """Return the memories of a project that have vectors, as they came in, or those of them."""
+        if ids is None:
+            return self._members(project, model, "", [])
+        return sorted(
+            (
+                one
+                for part in batches(ids)
+                for one in self._members(project, model, f" AND m.id IN ({marks(part)})", part)
+            ),
+            key=lambda one: one.number,
+        )
+
+    def waiting_members(self, project: str, model: str) -> list[Member]:
+        """Return those that were not compared with this text by this model."""
+        where = " AND (c.memory IS NULL OR c.content_hash <> m.content_hash OR c.model <> ?)"
+        return self._members(project, model, where, [model])
+
+    def _members(self, project: str, model: str, where: str, parameters: Sequence[str]) -> list[Member]:
         with self._database.read() as connection:
             return [
                 Member(number, key, spec, digest, known == digest and compared_by == model, known is not None)
                 for number, key, spec, digest, known, compared_by in connection.execute(
                     "SELECT m.n, m.id, m.spec, m.content_hash, c.content_hash, c.model FROM memories m"
-                    " LEFT JOIN compared c ON c.memory = m.n WHERE m.project = ? AND m.state = ?"
+                    f" LEFT JOIN compared c ON c.memory = m.n WHERE m.project = ? AND m.state = ?{where}"
                     " ORDER BY m.n",
-                    (project, State.INDEXED.value),
+                    (project, State.INDEXED.value, *parameters),
                 )
             ]
 
     def names(self, project: str, numbers: Iterable[int] | None = None) -> dict[int, frozenset[str]]:
         """Return memory -> the entities that it names, of a project's memories or some of them."""
         found: dict[int, set[str]] = {}
-        mentioned = (
-            "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
-            " WHERE e.project = ?"
-        )
+        # Each name once in memory, however many mention it.
+        same: dict[str, str] = {}
         with self._database.read() as connection:
             if numbers is None:
                 parts: Iterator[tuple[str, list[int]]] = iter([("", [])])
             else:
                 parts = ((f" AND x.memory IN ({marks(part)})", part) for part in batches(numbers))
             for where, part in parts:
-                for memory, name in connection.execute(mentioned + where, (project, *part)):
-                    found.setdefault(memory, set()).add(name)
+                for memory, name in connection.execute(_MENTIONED + where, (project, *part)):
+                    found.setdefault(memory, set()).add(same.setdefault(name, name))
         return {memory: frozenset(names) for memory, names in found.items()}
+
+    def sharing(self, project: str, ids: Iterable[str]) -> list[str]:
+        """Return the memories that mention a rare name that one of these mentions, these included."""
+        found: dict[str, None] = {}
+        with self._database.read() as connection:
+            names = [
+                name
+                for part in batches(ids)
+                for (name,) in connection.execute(
+                    "SELECT DISTINCT e.canonical FROM memories m JOIN entity_mentions x ON x.memory = m.n"
+                    f" JOIN entity_names e ON e.n = x.name WHERE m.id IN ({marks(part)})",
+                    part,
+                )
+            ]
+            for name in dict.fromkeys(names):
+                # One more than is rare, so that a hub costs no more than that.
+                rows = connection.execute(
+                    "SELECT DISTINCT m.id FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+                    " JOIN memories m ON m.n = x.memory WHERE e.project = ?1 AND e.n IN ("
+                    " SELECT n FROM entity_names WHERE project = ?1 AND name = ?2 UNION ALL"
+                    " SELECT n FROM entity_names WHERE project = ?1 AND canonical = ?2 AND canonical <> name"
+                    f") LIMIT {RARE + 1}",
+                    (project, name),
+                ).fetchall()
+                if len(rows) <= RARE:
+                    found.update(dict.fromkeys(key for (key,) in rows))
+        return list(found)
 
     def edges(self, numbers: Iterable[int]) -> list[Edge]:
         """Return the connections of these memories, each once."""
@@ -218,27 +267,37 @@ class Connections:
         self,
         edges: Iterable[Edge],
         *,
+        project: str,
         compared: Mapping[int, str],
         model: str,
         without: Iterable[tuple[int, int]] = (),
-    ) -> None:
+    ) -> int:
         """Write connections and which memories (number -> hash of the text) were compared, at once.
 
-        `without` are pairs that are no longer connected. What has gone since, or has another text by now, is
-        left out.
+        `without` are pairs that are no longer connected. What has left the project since, or has another
+        text by now, is left out. Returns how many connections were written.
         """
+        wanted = sorted(edges, key=lambda one: (one.low, one.high))
         with self._database.write() as connection:
+            there: set[int] = set()
+            for part in batches({number for one in wanted for number in (one.low, one.high)}):
+                there.update(
+                    number
+                    for (number,) in connection.execute(
+                        f"SELECT n FROM memories WHERE n IN ({marks(part)}) AND project = ?", (*part, project)
+                    )
+                )
+            rows = [
+                (one.low, one.high, one.cosine, one.shared, one.strength)
+                for one in wanted
+                if one.low in there and one.high in there
+            ]
             connection.executemany("DELETE FROM connections WHERE low = ? AND high = ?", list(without))
-            connection.executemany(
-                _INSERT,
-                [
-                    (one.low, one.high, one.cosine, one.shared, one.strength)
-                    for one in sorted(edges, key=lambda one: (one.low, one.high))
-                ],
-            )
+            connection.executemany(_INSERT, rows)
             connection.executemany(
                 _COMPARED, [(number, digest, model) for number, digest in sorted(compared.items())]
             )
+        return len(rows)
 
     def scale(self, model: str) -> KeptScale | None:
         """Return the scale of a model's cosines, None where none was measured."""

@@ -2,16 +2,24 @@
 
 What a cosine is worth differs from model to model, and from one store to the next. Two numbers say it: what
 two memories of a project have that were taken at random (`unrelated`), and what a memory has with the nearest
-of some hundred others (`related`). The latter alone would call the nearest of strangers related, and that of
-a template's copies not: so it is held between so many spreads of the former.
+of some hundred others that is no copy of it (`related`). The latter alone would call the nearest of strangers
+related: so it lies by some spreads of the former above it.
 """
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 CONNECTED = 0.5
 """Strength from which two memories are about one thing, and connected."""
+
+MOST = 12
+"""Connections that a memory keeps of its own; it may have more that are among the strongest of others."""
+
+RARE = 6
+"""Memories of a project that mention a name at most, for it to make them candidates."""
 
 FEWEST = 30
 """Memories that a scale is taken from at least, where the model's own values are not known."""
@@ -22,10 +30,12 @@ KNOWN_COUNTS = 100
 GROWTH = 1.5
 """A store that has grown, or shrunk, by this factor is measured anew."""
 
-NEAREST_SPREADS, FARTHEST_SPREADS = 2.0, 3.0
-"""By how many spreads of random pairs `related` lies above `unrelated`: of normal ones, 2.3 % and 0.1 % do.
+NEAREST_SPREADS = 2.0
+"""Spreads of random pairs by which `related` lies above `unrelated` at least: 2 in 100 lie there by chance.
+Pairs of one topic, as people named them, lie 2.0 to 2.7 spreads above under the bundled model."""
 
-The related pairs that people named lie 2.0 to 2.7 spreads above under the bundled model."""
+COPY = 0.95
+"""Cosine from which one text is a copy of another, and says nothing of what related ones have."""
 
 HIGHEST = 0.9
 """The highest `unrelated`, so that copies of one text are near each other in a store of nothing else."""
@@ -102,7 +112,7 @@ def scale_from(
     spread = max(0.0, (_quantile(ordered, 0.75) - _quantile(ordered, 0.25)) / _QUARTILES)
     unrelated = _quantile(ordered, 0.5)
     typical = _quantile(sorted(nearest), 0.5)
-    related = min(max(typical, unrelated + NEAREST_SPREADS * spread), unrelated + FARTHEST_SPREADS * spread)
+    related = max(typical, unrelated + NEAREST_SPREADS * spread)
     if known is not None:
         own = memories / (memories + KNOWN_COUNTS)
         unrelated = own * unrelated + (1 - own) * known.unrelated
@@ -115,6 +125,43 @@ def scale_from(
 def is_due(scale: Scale | None, memories: int) -> bool:
     """Tell whether a store of so many memories is to be measured, for the first time or anew."""
     return scale is None or not scale.memories / GROWTH < memories < scale.memories * GROWTH
+
+
+class Link(Protocol):
+    """A connection, however its ends are named."""
+
+    @property
+    def cosine(self) -> float:
+        """The cosine of the two vectors."""
+        ...
+
+    @property
+    def strength(self) -> float:
+        """What counts."""
+        ...
+
+
+def strongest(links: Mapping[tuple[int, int], Link]) -> dict[int, set[tuple[int, int]]]:
+    """Return the strongest MOST links of each end, of equal ones those with the nearer vectors."""
+    found: dict[int, list[tuple[float, float, tuple[int, int]]]] = {}
+    for pair, link in links.items():
+        for end in pair:
+            found.setdefault(end, []).append((-link.strength, -link.cosine, pair))
+    return {end: {pair for _, _, pair in sorted(every)[:MOST]} for end, every in found.items()}
+
+
+def sharing(named: Iterable[tuple[int, Iterable[str]]]) -> dict[int, set[int]]:
+    """Return for each memory those with which it shares a rare name, from the names of each."""
+    naming: dict[str, list[int]] = {}
+    for memory, names in named:
+        for name in names:
+            naming.setdefault(name, []).append(memory)
+    found: dict[int, set[int]] = {}
+    for every in naming.values():
+        if len(every) <= RARE:
+            for one, other in itertools.permutations(every, 2):
+                found.setdefault(one, set()).add(other)
+    return found
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -1,7 +1,7 @@
 """The nearest of many vectors for many of them: by comparing all, or those of near cells where all are many.
 
-Each row of a matrix is one memory, of unit length. What is found are pairs (row, column, cosine) of at most
-`count` columns for each row, those of highest cosine, and of equal ones the first.
+Each row of a matrix is one memory, of unit length. What is found are at most `count`
+columns for each row, those of highest cosine, and of equal ones the first.
 """
 
 import itertools
@@ -24,18 +24,26 @@ _SAMPLED_PER_CELL = 40
 """Vectors of which a cell's middle is found, on average."""
 
 _ROUNDS = 6
-"""Of moving the middles; more move them no more than by a hair."""
+"""Of moving the middles; more move them by no more than a hair."""
 
-_PROBED = 12
-"""Cells that are compared with each cell: itself and the nearest."""
+_PROBED = 16
+"""Nearest cells that are searched for each vector: of 100,000 real vectors' 12 nearest they hold 95 %, and as
+each end of a pair looks for the other, 97 % of the pairs are found, and 99 % of those above 0.6."""
+
+_AT_A_TIME = 25_000
+"""Vectors that are searched together, so that each cell is compared with many at once."""
+
+
+_STEPS = 2**19
+"""Of a cosine's distance from 1: what int8 rounds off is a thousand times as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Pairs that were found: `columns[n]` is near `rows[n]`, by `cosines[n]`; `asked` are all rows asked."""
+    """What was found, by place and best first: `columns[n]` is near `asked[places[n]]`, by `cosines[n]`."""
 
     asked: Rows
-    rows: Rows
+    places: Rows
     columns: Rows
     cosines: Vectors
 
@@ -57,101 +65,146 @@ class Space:
 
 def search(space: Space, asked: Rows, *, count: int, bar: float, at_once: int) -> Iterator[Near]:
     """Yield what is near the asked rows, by a cosine of at least `bar`, for about `at_once` at a time."""
-    if len(asked) * len(space.matrix) <= EXACT_PAIRS:
-        everything = np.arange(len(space.matrix))
-        for start in range(0, len(asked), at_once):
-            yield compare(space, asked[start : start + at_once], everything, count=count, bar=bar)
-    else:
+    if not len(asked):
+        return
+    if len(asked) * len(space.matrix) > EXACT_PAIRS:
         yield from _by_cells(space, asked, count=count, bar=bar, at_once=at_once)
+        return
+    everything = np.arange(len(space.matrix))
+    for start in range(0, len(asked), at_once):
+        yield compare(space, asked[start : start + at_once], everything, count=count, bar=bar)
 
 
 def compare(space: Space, asked: Rows, columns: Rows, *, count: int, bar: float) -> Near:
-    """Return what of some columns is near some rows, by comparing all of them."""
-    parts = [
-        _compare(space, asked[start : start + _ROWS], columns, count=count, bar=bar)
-        for start in range(0, len(asked), _ROWS)
-    ]
-    return _joined(asked, parts)
-
-
-def _joined(asked: Rows, parts: Sequence[tuple[Rows, Rows, Vectors]]) -> Near:
-    if not parts:
-        nothing = np.empty(0, np.intp)
-        return Near(asked, nothing, nothing, np.empty(0, np.float32))
-    rows, found, cosines = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Near(asked, rows, found, cosines)
+    """Return what of some columns, in order, is near some rows, by comparing all of them."""
+    parts = []
+    for start in range(0, len(asked), _ROWS):
+        places, found, cosines = _compare(space, asked[start : start + _ROWS], columns, count=count, bar=bar)
+        parts.append((places + start, found, cosines))
+    places, found, cosines = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Near(asked, places, found, cosines)
 
 
 def _compare(
     space: Space, rows: Rows, columns: Rows, *, count: int, bar: float
 ) -> tuple[Rows, Rows, Vectors]:
-    """Return (rows, columns, cosines) for so few rows that a block of their products fits the memory."""
-    asked = space.matrix[rows]
-    places = np.empty(0, np.intp)
-    found = np.empty(0, np.intp)
+    """Return (places, columns, cosines) for so few rows that a block of their products fits the memory."""
+    places = found = np.empty(0, np.intp)
     cosines = np.empty(0, np.float32)
     least = np.full(len(rows), np.float32(bar))
-    full = np.zeros(len(rows), np.bool_)
     for start in range(0, len(columns), _COLUMNS):
         part = columns[start : start + _COLUMNS]
-        products = asked @ space.matrix[part].T
-        forbidden = space.forbidden(rows, part)
-        if forbidden is not None:
-            products[forbidden] = -2.0
-        products[rows[:, None] == part[None, :]] = -2.0
-        if len(part) > 2 * count and not full.all():
-            # Where it is not known yet what is among the best, this part tells what is not.
+        products = _products(space, rows, part)
+        if not start and len(part) > 2 * count:
+            # Nothing is known yet of what is among the best, but this part tells what is not.
             least = np.maximum(least, np.partition(products, -count, axis=1)[:, -count])
         here, there = np.nonzero(products >= least[:, None])
         places = np.concatenate([places, here])
         found = np.concatenate([found, part[there]])
         cosines = np.concatenate([cosines, products[here, there]])
-        kept = _best(places, found, cosines, count)
-        places, found, cosines = places[kept], found[kept], cosines[kept]
-        full = np.bincount(places, minlength=len(rows)) >= count
-        lowest = np.full(len(rows), np.float32(np.inf))
-        np.minimum.at(lowest, places, cosines)
-        least = np.where(full, np.maximum(least, lowest), np.float32(bar))
-    return rows[places], found, cosines
+        places, found, cosines = _best(places, found, cosines, count)
+        least = _raised(least, places, cosines, count)
+    return places, found, cosines
 
 
-def _best(rows: Rows, columns: Rows, cosines: Vectors, count: int) -> NDArray[np.intp]:
-    """Return the places of the `count` best of each row, row by row."""
-    order = np.lexsort((columns, -cosines.round(5), rows))
-    sorted_rows = rows[order]
-    firsts = np.flatnonzero(np.diff(sorted_rows, prepend=-1))
-    ranks = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order)))
-    return np.asarray(order[ranks < count], np.intp)
+def _products(space: Space, rows: Rows, columns: Rows) -> Vectors:
+    """Return the cosines of rows with columns (in order); of what must not be near each other, -2."""
+    products: Vectors = space.matrix[rows] @ space.matrix[columns].T
+    forbidden = space.forbidden(rows, columns)
+    if forbidden is not None:
+        products[forbidden] = -2.0
+    places = np.minimum(np.searchsorted(columns, rows), len(columns) - 1)
+    same = np.flatnonzero(columns[places] == rows)
+    products[same, places[same]] = -2.0
+    return products
+
+
+def _raised(least: Vectors, places: Rows, cosines: Vectors, count: int) -> Vectors:
+    """Return what is the least that is among the best of each row, after these were found."""
+    lowest = np.full(len(least), np.float32(np.inf))
+    np.minimum.at(lowest, places, cosines)
+    full = np.bincount(places, minlength=len(least)) >= count
+    return np.where(full, np.maximum(least, lowest), least)
+
+
+def _best(places: Rows, columns: Rows, cosines: Vectors, count: int) -> tuple[Rows, Rows, Vectors]:
+    """Return the `count` best of each place, by place, and best first.
+
+    Sorted as numbers of 64 bits: place, distance, column; ten times as fast as by three keys.
+    """
+    distance = np.clip((1.0 - cosines) * _STEPS, 0, 2 * _STEPS - 1).astype(np.int64)
+    keys = (places.astype(np.int64) << 44) | (distance << 24) | columns
+    keys.sort()
+    places = (keys >> 44).astype(np.intp)
+    firsts = np.flatnonzero(np.diff(places, prepend=-1))
+    ranks = np.arange(len(keys)) - np.repeat(firsts, np.diff(firsts, append=len(keys)))
+    keys, places = keys[ranks < count], places[ranks < count]
+    cosines = (1.0 - ((keys >> 24) & (2 * _STEPS - 1)) / _STEPS).astype(np.float32)
+    return places, (keys & 0xFFFFFF).astype(np.intp), cosines
 
 
 def _by_cells(space: Space, asked: Rows, *, count: int, bar: float, at_once: int) -> Iterator[Near]:
-    """Compare the members of each cell with those of the nearest cells."""
-    matrix = space.matrix
-    middles = _middles(matrix)
-    cells = _assigned(matrix, middles)
+    """Compare each row with the members of the cells that it is nearest to."""
+    middles = _middles(space.matrix)
+    cells = _assigned(space.matrix, middles)
     order = np.argsort(cells, kind="stable")
-    bounds = np.searchsorted(cells[order], np.arange(len(middles) + 1))
+    bounds = np.searchsorted(cells[order], np.arange(len(middles) + 1)).tolist()
     members = [order[start:end] for start, end in itertools.pairwise(bounds)]
-    wanted = np.zeros(len(matrix), np.bool_)
-    wanted[asked] = True
-    ready: list[tuple[Rows, Rows, Vectors]] = []
-    done: list[Rows] = []
-    for cell, here in enumerate(members):
-        rows = here[wanted[here]]
-        if not len(rows):
-            continue
-        near = np.argsort(-(middles @ middles[cell]), kind="stable")[:_PROBED]
-        columns = np.concatenate([members[one] for one in near])
-        ready += [
-            _compare(space, rows[start : start + _ROWS], columns, count=count, bar=bar)
-            for start in range(0, len(rows), _ROWS)
-        ]
-        done.append(rows)
-        if sum(map(len, done)) >= at_once:
-            yield _joined(np.concatenate(done), ready)
-            ready, done = [], []
-    if done:
-        yield _joined(np.concatenate(done), ready)
+    asked = asked[np.argsort(cells[asked], kind="stable")]
+    for start in range(0, len(asked), _AT_A_TIME):
+        rows = asked[start : start + _AT_A_TIME]
+        places, found, cosines = _probe(space, rows, middles, members, count=count, bar=bar)
+        for first in range(0, len(rows), at_once):
+            last = min(first + at_once, len(rows))
+            part = slice(*np.searchsorted(places, [first, last]).tolist())
+            yield Near(rows[first:last], places[part] - first, found[part], cosines[part])
+
+
+def _probe(
+    space: Space, rows: Rows, middles: Vectors, members: Sequence[Rows], *, count: int, bar: float
+) -> tuple[Rows, Rows, Vectors]:
+    """Return (places among the rows, columns, cosines) of the best in the nearest cells, by place."""
+    probed = min(_PROBED, len(middles))
+    nearest = np.argpartition(-(space.matrix[rows] @ middles.T), probed - 1, axis=1)[:, :probed]
+    own = (space.matrix[rows] @ middles.T).argmax(axis=1)
+    least = np.full(len(rows), np.float32(bar))
+    # First each in its own cell, which tells what the others must offer.
+    parts = [
+        _in_cell(space, rows, here, members[cell], least, count=count)
+        for cell, here in _by_value(own, np.arange(len(rows)))
+    ]
+    places, found, cosines = (np.concatenate(part) for part in zip(*parts, strict=True))
+    least = _raised(least, places, cosines, count)
+    others = nearest != own[:, None]
+    parts = [(places, found, cosines)]
+    for cell, here in _by_value(nearest[others], np.nonzero(others)[0]):
+        for start in range(0, len(here), _COLUMNS):
+            parts.append(_in_cell(space, rows, here[start : start + _COLUMNS], members[cell], least))
+    places, found, cosines = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _best(places, found, cosines, count)
+
+
+def _in_cell(
+    space: Space, rows: Rows, here: Rows, members: Rows, least: Vectors, *, count: int = 0
+) -> tuple[Rows, Rows, Vectors]:
+    """Return what of a cell is near the rows at these places; with a count about so many for each of them."""
+    if not len(members):
+        nothing = np.empty(0, np.intp)
+        return nothing, nothing, np.empty(0, np.float32)
+    products = _products(space, rows[here], members)
+    wanted = least[here]
+    if 0 < count < len(members):
+        wanted = np.maximum(wanted, np.partition(products, -count, axis=1)[:, -count])
+    one, other = np.nonzero(products >= wanted[:, None])
+    return here[one], members[other], products[one, other]
+
+
+def _by_value(values: Rows, places: Rows) -> Iterator[tuple[int, Rows]]:
+    """Yield each value with the places at which it stands."""
+    order = np.argsort(values, kind="stable")
+    firsts = np.flatnonzero(np.diff(values[order], prepend=-1)).tolist()
+    for start, end in itertools.pairwise([*firsts, len(order)]):
+        yield int(values[order[start]]), places[order[start:end]]
 
 
 def _middles(matrix: Vectors) -> Vectors:

@@ -4,13 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.backends import fake, lightrag, minilm
+from ragmem.backends import lightrag, minilm
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.chunking import chunk
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
-from ragmem.services import connecting
-from ragmem.services.connecting import connect, nearest
+from ragmem.services.connecting import connect
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()

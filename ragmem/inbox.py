@@ -146,7 +146,7 @@ def put(
     name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     whole = f"{_MAGIC}{hashlib.sha256(rest).hexdigest()}\n".encode() + rest
     try:
-        new = _keep(folder_in(data), f"{name}{SUFFIX}", whole)
+        new = _keep(folder_in(data), f"{name}{SUFFIX}", whole, at_ns)
     except OSError as error:
         raise StorageError(
             f'cannot write in "{folder_in(data)}": {(error.strerror or str(error)).lower()}',
@@ -193,8 +193,8 @@ def _plain(text: str) -> str:
     return "\\".join(parts)
 
 
-def _keep(inbox: str, name: str, whole: bytes) -> bool:
-    """Make a file durable under its name; False where one of this name is."""
+def _keep(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
+    """Make a file durable under its name, as of a moment; False where one of this name is."""
     path = os.path.join(inbox, name)
     if os.path.lexists(path):
         # Its writer may not have got as far as this yet.
@@ -211,6 +211,8 @@ def _keep(inbox: str, name: str, whole: bytes) -> bool:
             left = memoryview(whole)
             while left:
                 left = left[os.write(descriptor, left) :]
+            # The order of the writes: file systems take their own times from a clock of 4 ms.
+            os.utime(descriptor, ns=(at_ns, at_ns))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -294,13 +296,16 @@ def unfinished(inbox: str) -> list[str]:
 
 def read(path: str) -> Write:
     """Return the write in a file; raises SourceError that says why it is none, FileNotFoundError, OSError."""
+    most = MOST_BYTES + MOST_HEADER_BYTES + 1024
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise SourceError("it is not a regular file")
-        most = MOST_BYTES + MOST_HEADER_BYTES + 1024
-        whole = file.read(most + 1) if status.st_size <= most else b""
+        with open(descriptor, "rb", closefd=False) as file:
+            whole = file.read(most + 1) if status.st_size <= most else b""
+    finally:
+        os.close(descriptor)
     if status.st_size > most or len(whole) > most:
         raise SourceError("it is too large for a write")
     first, _, rest = whole.partition(b"\n")

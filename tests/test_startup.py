@@ -27,6 +27,7 @@ MIDDLING = ["numpy", "typer", "rich", "orjson", "pathspec", "asyncio", "ssl", "e
 BUDGETS = {
     "--version": 20,
     "hook SessionStart": 25,
+    "ingest --buffer --text x --type note": 40,
     "__complete source x": 65,
     "__complete tag x": 65,
     "__complete memory x": 85,
@@ -65,10 +66,26 @@ def test_an_answer_stays_within_its_modules(line, budget, python_alone):
 
 @pytest.mark.parametrize(
     "line",
-    ["--version", "hook SessionStart", "__complete source x", "__complete memory x", "__complete model x"],
+    [
+        "--version",
+        "hook SessionStart",
+        "ingest --buffer --text x --type note",
+        "__complete source x",
+        "__complete memory x",
+        "__complete model x",
+    ],
 )
 def test_an_instant_answer_needs_the_standard_library_only(line):
     assert not modules(RUN, *line.split()).intersection(HEAVY + MIDDLING)
+
+
+def test_a_write_to_the_inbox_leaves_out_even_what_half_the_standard_library_imports(python_alone):
+    loaded = modules(RUN, "ingest", "--buffer", "--text", "x", "--tag", "y") - python_alone
+
+    assert "ragmem.inbox" in loaded
+    assert not loaded.intersection(
+        {"re", "enum", "typing", "pathlib", "json", "dataclasses", "sqlite3", "datetime"}
+    )
 
 
 @pytest.mark.parametrize("name", ["seed", "ingest", "query", "gc", "inspect"])

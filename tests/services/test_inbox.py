@@ -1,0 +1,438 @@
+"""What waits in the inbox is taken into the catalog once and in order, whoever is killed or does it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ragmem import inbox
+from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
+from ragmem.domain.model import USER, State
+from ragmem.memory import Ragmem
+from ragmem.services.inbox import QUICK_FILES, waiting
+
+FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+SAID = "We decided to pin the driver at 2.9 because version 3 leaks connections."
+
+
+class Place:
+    """A person's folder with a home of ragmem in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "ragmem" / "data"
+        self.inbox = self.data / "inbox"
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "RAGMEM_HOME": str(folder / "ragmem"),
+        }
+        self.environ |= FAKE
+
+    def opened(self, cwd: Path | None = None) -> Ragmem:
+        return Ragmem.open(environ=self.environ, home=self.folder, cwd=cwd or self.folder)
+
+    def put(self, text: str, **said) -> inbox.Receipt:
+        return inbox.put(self.data, text, at_ns=time.time_ns(), **said)
+
+    def names(self) -> list[str]:
+        return inbox.waiting(str(self.inbox))
+
+    def project(self, name: str) -> Path:
+        root = self.folder / name
+        (root / "deep").mkdir(parents=True)
+        (root / ".ragmem.toml").write_text("")
+        return root
+
+    def start(self, code: str, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=self.environ,
+            cwd=self.folder,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def texts(memory: Ragmem) -> list[str]:
+    return sorted(item.text for item in memory.catalog.memories.each())
+
+
+def test_the_next_question_finds_a_write_without_a_model_having_read_it(place: Place):
+    place.put(SAID)
+    with place.opened() as memory:
+        (match,) = memory.query("why do we pin the driver").matches
+        assert match.memory.text == SAID
+        assert match.memory.state is State.PENDING
+        assert memory.store.memory_ids() == set()
+        assert place.names() == []
+
+
+def test_a_drain_that_indexes_leaves_nothing_waiting(place: Place):
+    place.put(SAID)
+    with place.opened() as memory:
+        (identifier,) = memory.take_in().ids
+        assert memory.index_waiting() == ""
+        assert memory.memory(identifier).state is State.INDEXED
+        assert memory.store.memory_ids() == {identifier}
+
+
+def test_a_text_that_the_catalog_has_already_is_a_duplicate_whichever_door_it_came_by(place: Place):
+    note = place.folder / "note.md"
+    note.write_text(SAID)
+    with place.opened() as memory:
+        for _ in range(2):
+            place.put(SAID)
+            memory.take_in()
+        memory.index_waiting()
+        handed = memory.hand_in([note], _wish(), text=SAID.encode())
+        assert [item.change for item in memory.ingest(handed.drafts[1:], projects=handed.projects)] == [
+            "unchanged"
+        ]
+        place.put(f"  {SAID}\n\n", source="sessions", uri="session:1")
+        assert memory.take_in().duplicates == 1
+        assert texts(memory) == [SAID]
+
+
+def _wish():
+    from ragmem.services.hand_in import HandIn
+
+    return HandIn()
+
+
+def test_the_same_text_of_two_projects_is_kept_for_both(place: Place):
+    one, other = place.project("one"), place.project("other")
+    with place.opened(one / "deep") as memory:
+        first = memory.remember(SAID)
+    with place.opened(other) as memory:
+        second = memory.remember(SAID)
+        assert (first.status, second.status) == ("accepted", "accepted")
+        memory.take_in()
+        scopes = {item.scope.project.rpartition("-")[0] for item in memory.catalog.memories.each()}
+        assert scopes == {"one", "other"}
+        assert [match.memory.scope.project[:5] for match in memory.query("pin the driver").matches] == [
+            "other"
+        ]
+
+
+def test_a_write_belongs_to_the_project_that_ingest_would_give_it(place: Place):
+    root = place.project("tideline")
+    with place.opened(root / "deep") as memory:
+        memory.remember("The importer retries three times because the lock is short.")
+        memory.take_in()
+        handed = memory.hand_in([], _wish(), text=SAID.encode())
+        (drained,) = memory.catalog.memories.each()
+        assert drained.scope == handed.drafts[0].scope
+    with place.opened() as memory:
+        memory.remember("My own: never force a push.")
+        memory.take_in()
+        assert [item.text for item in memory.catalog.memories.each() if item.scope.project == USER] == [
+            "My own: never force a push."
+        ]
+
+
+def test_a_write_whose_folder_is_gone_is_not_handed_to_the_person_or_another_project(place: Place):
+    root = place.project("gone")
+    with place.opened(root) as memory:
+        memory.remember(SAID)
+    (root / "deep").rmdir()
+    (root / ".ragmem.toml").unlink()
+    root.rmdir()
+    with place.opened() as memory:
+        memory.take_in()
+        (item,) = memory.catalog.memories.each()
+        assert item.scope.project.rpartition("-")[0] == "gone"
+
+
+@pytest.mark.parametrize("name", inbox.TYPES)
+def test_a_type_is_kept_and_protects_as_it_should(name: str, place: Place):
+    place.put("The cache is warm at nine.", type=name, session="s1", title="Cache", tags=["ops"])
+    with place.opened() as memory:
+        memory.take_in()
+        (item,) = memory.catalog.memories.each()
+    assert entry_type(item) is EntryType(name)
+    assert (item.title, item.tags, item.metadata["session"]) == ("Cache", ("ops",), "s1")
+    # What a person decided or wished is found by meaning as well, however few words it has.
+    assert (item.state is State.PENDING) == (EntryType(name) in PROTECTED_TYPES)
+
+
+def test_the_types_of_the_inbox_are_those_of_the_lifecycle():
+    assert set(inbox.TYPES) == {item.value for item in EntryType}
+
+
+def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_decision(place: Place):
+    with place.opened() as memory:
+        for said, expected in (
+            ("note", "note"),
+            ("decision", "decision"),
+            ("note", "decision"),
+            ("", "decision"),
+        ):
+            place.put("The cache is warm at nine.", type=said, tags=[said] if said else [])
+            memory.take_in()
+            (item,) = memory.catalog.memories.each()
+            assert item.metadata["type"] == expected
+        assert item.tags == ("note", "decision")
+
+
+def test_what_has_a_place_of_its_own_is_replaced_in_the_order_of_the_writes(place: Place):
+    for text in ("state one of it", "state two of it", "state one of it"):
+        place.put(text, source="sessions", uri="session:7")
+    with place.opened() as memory:
+        memory.take_in()
+        assert texts(memory) == ["state one of it"]
+
+
+def test_a_file_comes_in_as_ingest_would_have_read_it(place: Place):
+    note = place.folder / "pool.md"
+    note.write_text(
+        "---\ntags: [db]\ndate: 2026-03-01\n---\n# Pool\n\nThe pool was exhausted because of a leak.\n"
+    )
+    place.put(note.read_text(), read_from=note, modified_ns=note.stat().st_mtime_ns)
+    with place.opened() as memory:
+        (identifier,) = memory.take_in().ids
+        memory.index_waiting()
+        handed = memory.hand_in([note], _wish())
+        (same,) = memory.ingest(handed.drafts, projects=handed.projects)
+        assert (same.id, same.change) == (identifier, "unchanged")
+        item = memory.memory(identifier)
+        assert (item.title, item.tags, item.event_time) == ("Pool", ("db",), datetime(2026, 3, 1, tzinfo=UTC))
+
+
+def test_a_file_that_no_reader_understands_is_kept_as_a_text(place: Place):
+    place.put("no JSON at all", read_from=place.folder / "broken.jsonl", modified_ns=1)
+    place.put("---\ntitle: only a head\n---\n", read_from=place.folder / "head.md", modified_ns=1)
+    with place.opened() as memory:
+        assert len(memory.take_in().ids) == 2
+        assert "no JSON at all" in texts(memory)
+
+
+def test_what_is_no_write_is_set_aside_with_its_reason_and_blocks_nothing(place: Place):
+    place.put(SAID)
+    (place.inbox / "foreign.txt").write_text("hello")
+    (place.inbox / "folder").mkdir()
+    (place.inbox / "link.write").symlink_to(place.folder)
+    os.mkfifo(place.inbox / "pipe.write")
+    broken = place.inbox / "broken.write"
+    broken.write_bytes((place.inbox / place.names()[0]).read_bytes()[:-1])
+    (place.inbox / "later.write").write_text("ragmem inbox 2 x\n\nfrom a newer one")
+    with place.opened() as memory:
+        done = memory.take_in()
+        assert (len(done.ids), done.aside, done.left) == (1, 6, 0)
+        assert texts(memory) == [SAID]
+        found = {path.name.partition("-")[0]: reason for path, reason in memory.inbox().aside}
+    assert found["foreign.txt"] == "it is no write of ragmem"
+    assert found["broken.write"] == "it is damaged: the check sum is another"
+    assert found["later.write"] == "another release of ragmem wrote it"
+    assert found["folder"] == found["pipe.write"] == "it is not a regular file"
+    assert set(found) == {"foreign.txt", "folder", "link.write", "pipe.write", "broken.write", "later.write"}
+
+
+def test_doctor_and_statistics_tell_what_waits_and_what_was_set_aside(place: Place):
+    place.put(SAID)
+    (place.inbox / "foreign.txt").write_text("hello")
+    with place.opened() as memory:
+        memory.take_in()
+        place.put("The second one of them.")
+        told = [check for check in memory.examine(read_only=True).checks if check.name == "inbox"]
+        assert [check.status for check in told] == ["warning", "ok"]
+        assert "no write of ragmem" in told[0].detail
+        assert told[1].detail.startswith("1 write waits since ")
+        assert memory.statistics()["inbox"] == {"waiting": 0, "since": None, "aside": 1}
+
+
+def test_a_question_takes_in_a_bounded_number_and_says_how_many_are_left(place: Place):
+    for number in range(QUICK_FILES + 10):
+        place.put(f"We decided that worker {number} keeps {number * 7} rows because of memory.")
+    with place.opened() as memory:
+        notes = memory.query("what does worker 3 keep").notes
+        left = len(place.names())
+        assert left >= 10
+        assert notes[-1] == f"{left} writes wait in the inbox: `ragmem ingest --drain` takes in all of them"
+        memory.take_in()
+        assert memory.query("what does worker 3 keep").notes == ()
+        assert len(texts(memory)) == QUICK_FILES + 10
+
+
+def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_without_it(place: Place):
+    with place.opened() as memory:
+        place.put(SAID)
+        memory.take_in()
+        held, release = threading.Event(), threading.Event()
+
+        def hold():
+            with place.opened() as other, other.catalog.database.write():
+                held.set()
+                release.wait(30)
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        try:
+            assert held.wait(30)
+            assert place.put("The second one: we decided on blue.").status == "accepted"
+            began = time.monotonic()
+            answer = memory.query("pin the driver")
+            assert time.monotonic() - began < 5
+            assert [match.memory.text for match in answer.matches] == [SAID]
+            assert answer.notes[-1].startswith(
+                "what waits in the inbox was not asked: another process has been"
+            )
+        finally:
+            release.set()
+            holder.join()
+        memory.take_in()
+        assert len(texts(memory)) == 2
+
+
+def test_seed_ingest_and_gc_take_in_what_waits_first(place: Place):
+    with place.opened() as memory:
+        for number, work in enumerate((memory.seed, lambda: memory.ingest([]), memory.plan_gc)):
+            place.put(f"We decided on number {number} because of the tests.")
+            work()
+            assert place.names() == []
+        assert len(texts(memory)) == 3
+
+
+def test_a_dry_run_of_seed_takes_in_nothing(place: Place):
+    place.put(SAID)
+    with place.opened() as memory:
+        memory.seed(dry_run=True)
+    assert len(place.names()) == 1
+
+
+# --- kills
+
+# Drains and dies at a point: before the commit, after it, or between two files that leave.
+DRAINER = """
+import os, signal, sys
+from pathlib import Path
+from ragmem.catalog.log import Log
+from ragmem.catalog.memories import Memories
+from ragmem.memory import Ragmem
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+point = sys.argv[1]
+if point == "before":
+    Memories.accept = die
+elif point == "within":
+    Log.write = die
+else:
+    unlink, left = Path.unlink, [int(point)]
+    def count(path, missing_ok=False):
+        if path.suffix == ".write":
+            if not left[0]:
+                die()
+            left[0] -= 1
+        unlink(path, missing_ok=missing_ok)
+    Path.unlink = count
+with Ragmem.open() as memory:
+    memory.take_in()
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "durable", "left"), [("before", 0, 3), ("within", 0, 3), ("0", 3, 3), ("2", 3, 1)]
+)
+def test_a_drain_that_is_killed_loses_and_doubles_nothing(point: str, durable: int, left: int, place: Place):
+    said = sorted(f"We decided on number {number} because of the tests." for number in range(3))
+    for text in said:
+        place.put(text)
+    with place.start(DRAINER, point) as process:
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert len(place.names()) == left
+    with place.opened() as memory:
+        assert len(texts(memory) if memory.catalog.exists() else []) == durable
+        done = memory.take_in()
+        assert (len(done.ids), done.duplicates) == (3 - durable, left if durable else 0)
+        assert texts(memory) == said
+        assert place.names() == []
+
+
+WRITER = """
+import sys, time
+from ragmem import inbox
+for number in range(int(sys.argv[3])):
+    text = f"{sys.argv[2]} {number}: " + "word " * int(sys.argv[4])
+    receipt = inbox.put(sys.argv[1], text, at_ns=time.time_ns())
+    print(receipt.name, flush=True)
+"""
+
+
+def test_what_a_killed_writer_acknowledged_is_there_and_nothing_half(place: Place):
+    with place.start(WRITER, str(place.data), "killed", "100000", "2000") as process:
+        assert process.stdout is not None
+        names = [process.stdout.readline().strip() for _ in range(20)]
+        process.kill()
+        names += process.stdout.read().split()
+    for name in place.names():
+        assert inbox.read(str(place.inbox / name)).text.count("word") == 2000
+    assert {f"{name}{inbox.SUFFIX}" for name in names if len(name) == 32} <= set(place.names())
+
+
+def test_the_draft_of_a_killed_writer_is_swept_once_it_is_old_and_never_taken_in(place: Place):
+    place.put(SAID)
+    draft = place.inbox / f".1-abc{inbox.UNFINISHED}"
+    draft.write_text("half")
+    with place.opened() as memory:
+        memory.take_in()
+        assert draft.exists()
+        os.utime(draft, (1, 1))
+        place.put("The second one of them.")
+        memory.take_in()
+        assert not draft.exists()
+        assert len(texts(memory)) == 2
+    assert waiting(place.data).aside == ()
+
+
+TAKER = """
+import sys, time
+from ragmem.memory import Ragmem
+with Ragmem.open() as memory:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    until = time.monotonic() + float(sys.argv[1])
+    while time.monotonic() < until:
+        memory.take_in()
+"""
+
+
+def test_two_writers_and_two_drainers_at_once_lose_and_double_nothing(place: Place):
+    with place.opened() as memory:
+        memory.prepare()
+    each = 25
+    takers = [place.start(TAKER, "1") for _ in range(2)]
+    for taker in takers:
+        assert taker.stdout.readline() == "ready\n"
+        taker.stdin.write("\n")
+        taker.stdin.flush()
+    # Both write `same` as well, so that they meet at one name.
+    writers = [
+        place.start(WRITER, str(place.data), name, str(each), "9") for name in ("one", "two", "same", "same")
+    ]
+    for process in [*writers, *takers]:
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (0, "")
+    with place.opened() as memory:
+        memory.take_in()
+        heads = [text.partition(":")[0] for text in texts(memory)]
+    assert sorted(heads) == sorted(
+        f"{name} {number}" for name in ("one", "two", "same") for number in range(each)
+    )
+    assert waiting(place.data).aside == ()
+    assert inbox.unfinished(str(place.inbox)) == []

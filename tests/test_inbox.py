@@ -1,0 +1,234 @@
+"""A write is accepted at once, whole or not at all, and its process loads next to nothing for it."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from ragmem import buffer, inbox
+from ragmem.errors import StorageError, UsageError
+from ragmem.readers.roots import marked_root
+
+SAID = "We decided to pin the driver at 2.9."
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(str.strip)
+NAME = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
+
+
+def put(data, text, **said):
+    return inbox.put(data, text, at_ns=time.time_ns(), **said)
+
+
+def held(data):
+    folder = inbox.folder_in(data)
+    return [inbox.read(f"{folder}/{name}") for name in inbox.waiting(folder)]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
+@given(
+    text=TEXT,
+    title=NAME,
+    tags=st.lists(NAME.filter(bool), max_size=3),
+    metadata=st.dictionaries(NAME, NAME, max_size=3),
+    folder=st.sampled_from(["/home/sam", "/home/s\udcffm/a\nb", "/home/\\n"]),
+)
+@example(
+    text="\n\nmetadata a\tb\n\ntext\r\n", title="\\n\n\\", tags=["tag \t"], metadata={"\n": "\\"}, folder="/"
+)
+def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
+    with tempfile.TemporaryDirectory() as data:
+        receipt = put(data, text, title=title, tags=tags, metadata=metadata, folder=folder)
+        (write,) = held(data)
+        assert receipt.status == "accepted"
+        assert (write.text, write.fields.get("title", ""), write.fields["folder"]) == (text, title, folder)
+        assert (write.tags, write.metadata) == (tuple(tags), metadata)
+        assert put(data, f" {text}\n", title="another").status == "duplicate"
+        assert len(held(data)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "told"),
+    [
+        ("", {}, "the text is empty"),
+        (" \n\t", {}, "the text is empty"),
+        ("half \ud83d", {}, "no UTF-8 in the text"),
+        ("a\0b", {}, "NUL bytes in the text"),
+        ("x" * (inbox.MOST_BYTES + 1), {}, "the text is longer than 8,388,608 bytes"),
+        (SAID, {"type": "wish"}, '"wish" is no type of an entry'),
+        (SAID, {"title": "\udcff"}, "no UTF-8 in title, tags and metadata"),
+        (SAID, {"metadata": {"a": "x" * 300_000}}, "title, tags and metadata are longer"),
+        (SAID, {"project": "../other"}, '"../other" cannot be a project name'),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_and_leaves_nothing(text, said, told, tmp_path):
+    with pytest.raises(UsageError, match=told):
+        put(tmp_path, text, **said)
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_only_its_owner_can_read_a_write(tmp_path):
+    put(tmp_path / "data", SAID)
+    folder = tmp_path / "data" / "inbox"
+    assert [path.stat().st_mode & 0o777 for path in (folder.parent, folder, *folder.iterdir())] == [
+        0o700,
+        0o700,
+        0o600,
+    ]
+
+
+def test_a_home_that_cannot_be_written_refuses_with_its_reason(tmp_path, ragmem):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="not a directory"):
+        put(tmp_path / "file", SAID)
+    refused = ragmem("ingest", "--buffer", "--text", SAID, RAGMEM_HOME=str(tmp_path / "file"))
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert refused.stderr.startswith('ragmem: cannot write in "')
+    assert "hint: check free space" in refused.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("this user may not mount a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_on_a_full_disk_a_write_is_refused_whole_and_those_before_it_stay(small_disk):
+    texts = [f"{number} " + "word " * 2000 for number in range(100)]
+    accepted = []
+
+    def put_all():
+        for text in texts:
+            put(small_disk, text)
+            accepted.append(text)
+
+    with pytest.raises(StorageError, match="no space left on device"):
+        put_all()
+    assert accepted
+    assert [write.text for write in held(small_disk)] == accepted
+    assert inbox.unfinished(inbox.folder_in(small_disk)) == []
+
+
+# --- the command
+
+
+def test_the_command_prints_a_line_for_each_text_and_the_next_query_finds_them(ragmem):
+    accepted = ragmem("ingest", "--buffer", "--text", SAID, "--text", "We chose blue because of Ana.")
+    assert accepted.returncode == 0, accepted.stderr
+    lines = [line.split() for line in accepted.stdout.splitlines()]
+    assert [(word, len(name)) for word, name in lines] == [("accepted", 12), ("accepted", 12)]
+    again = ragmem("ingest", f"--text={SAID}", "--buffer", "--json")
+    assert json.loads(again.stdout) == {
+        "schema": 1,
+        "writes": [{"status": "duplicate", "id": lines[0][1]}],
+    }
+    found = ragmem("query", "which driver do we pin", "--json")
+    assert found.returncode == 0, found.stderr
+    assert [match["text"] for match in json.loads(found.stdout)["matches"]] == [SAID]
+
+
+def test_standard_input_is_a_text_or_a_text_a_line(ragmem, tmp_path):
+    home = {"RAGMEM_HOME": str(tmp_path)}
+    assert ragmem("ingest", "--buffer", "-", "--type", "insight", stdin="one\ntwo\n", **home).returncode == 0
+    lines = '"plain"\n{"text": "with more", "type": "decision", "tags": ["a"], "metadata": {"b": "c"}}\n'
+    assert ragmem("ingest", "--buffer", "--jsonl", "-", stdin=lines, **home).stdout.count("accepted") == 2
+    first, second, third = held(tmp_path / "data")
+    assert (first.text, first.fields["type"]) == ("one\ntwo\n", "insight")
+    assert second.text == "plain"
+    assert (third.text, third.fields["type"], third.tags, third.metadata) == (
+        "with more",
+        "decision",
+        ("a",),
+        {"b": "c"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('"good"\nbad', "line 2 is no JSON"),
+        ('"good"\n{"title": "x"}', "line 2 has no text"),
+        ('"good"\n{"text": "x", "tittle": "y"}', 'line 2 says "tittle"'),
+        ('"good"\n{"text": "x", "tags": "y"}', 'line 2 says "tags"'),
+        ('"good"\n{"text": "x", "event_time": "soon"}', 'line 2: "soon" is not a date'),
+        ('"good"\n"  "', "the text is empty"),
+    ],
+)
+def test_one_wrong_line_lets_none_in(lines, told, ragmem, tmp_path):
+    refused = ragmem("ingest", "--buffer", "--jsonl", "-", stdin=lines, RAGMEM_HOME=str(tmp_path))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert told in refused.stderr.splitlines()[0]
+    assert not (tmp_path / "data").exists()
+
+
+def test_what_the_quick_way_does_not_know_the_whole_command_line_does(ragmem, tmp_path):
+    home = {"RAGMEM_HOME": str(tmp_path)}
+    for options in (["--kind", "error"], ["--at", "2026-03-15"], ["-tone"]):
+        assert buffer.request_of(["--buffer", "--text", SAID, *options]) is None
+        accepted = ragmem("ingest", "--buffer", "--text", f"{SAID} {options}", *options, **home)
+        assert accepted.stdout.startswith("accepted "), accepted.stderr
+    first, second, third = held(tmp_path / "data")
+    assert first.fields["kind"] == "error"
+    assert second.fields["event"] == "2026-03-15T00:00:00+00:00"
+    assert third.tags == ("one",)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["--buffer"], "there is nothing to accept"),
+        (["--buffer", "--text"], "requires an argument"),
+        (["--buffer", "--text", "x", "--type", "wish"], '"wish" is no type of an entry'),
+        (["--buffer", "no such file"], 'there is no file "no such file"'),
+        (["--buffer", "/"], '"/" is not a regular file'),
+        (["--buffer", "--text", "x", "--dry-run"], "--buffer takes texts and files alone"),
+        (["--buffer", "--jsonl", "--text", "x", "--quietly"], "no such option"),
+        (["--text", "x"], "go with --buffer"),
+        (["--drain", "x"], "--drain goes alone"),
+        ([], "missing argument 'PATH...'"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_refused_with_a_hint(line, told, ragmem):
+    refused = ragmem("ingest", *line)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert told in refused.stderr
+    assert "hint: " in refused.stderr
+
+
+def test_a_file_keeps_its_path_its_time_and_the_project_that_it_lies_in(tmp_path, monkeypatch, capsys):
+    root = tmp_path / "home" / "tideline"
+    (root / "notes").mkdir(parents=True)
+    (root / "AGENTS.md").write_text("")
+    note = root / "notes" / "pool.md"
+    note.write_text("# Pool\n\nThe pool leaks.\n")
+    request = buffer.request_of(["--buffer", str(note)])
+    buffer.accept(request, environ={"RAGMEM_HOME": str(tmp_path)}, home=str(tmp_path / "home"), cwd="/")
+    (write,) = held(tmp_path / "data")
+    assert write.fields["file"] == str(note)
+    assert write.fields["root"] == str(root)
+    assert write.fields["modified"] == str(note.stat().st_mtime_ns)
+    assert capsys.readouterr().out.startswith("accepted ")
+
+
+def test_the_root_of_a_project_is_where_git_is_then_where_another_mark_is_and_never_the_home(tmp_path):
+    home, inner = tmp_path / "home", tmp_path / "home" / "repo" / "packages" / "app"
+    inner.mkdir(parents=True)
+    (home / ".git").mkdir()
+    assert marked_root(str(inner), str(home)) == ""
+    (inner / "CLAUDE.md").write_text("")
+    assert marked_root(str(inner), str(home)) == str(inner)
+    (home / "repo" / ".git").mkdir()
+    assert marked_root(str(inner), str(home)) == str(home / "repo")
+    assert marked_root(str(home), str(home)) == ""

@@ -20,7 +20,7 @@ from ragmem.domain.model import Kind
 
 ReaderName = Literal["markdown", "reflections"]
 SourceScope = Literal["user", "project", "slug"]
-SignalRule = Literal["classic", "off"]
+SignalRule = Literal["graded", "classic", "off"]
 PROFILES = ("sqlite", "json", "postgres", "custom")
 
 BYTES_PER_MB = 1024 * 1024
@@ -106,6 +106,9 @@ class LifecycleSettings:
         "sources whose files people keep: never merged or archived by themselves",
     )
 
+    automatic: bool = key(True, "let `ragmem serve` run gc by itself while nobody asks it anything")
+    idle_minutes: float = key(10.0, "minutes without a request until it does; 0 is never", low=0)
+
     @property
     def policy(self) -> LifecyclePolicy:
         """What the rules of the lifecycle are given of this."""
@@ -146,7 +149,7 @@ class SourceSpec:
     reader: ReaderName = "markdown"
     kind: Kind | None = None
     scope: SourceScope = "user"
-    signal: SignalRule = "classic"
+    signal: SignalRule = "graded"
     exclude: tuple[str, ...] = ()
     enabled: bool = True
     description: str = ""

@@ -1,7 +1,8 @@
 """Whether a text may never be aged away: it holds a decision, or someone's own standing instruction."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 MAX_CHARS = 20_000
 """Characters that are read."""
@@ -12,67 +13,87 @@ LONG_CHARS = 3000
 FAINT_HINTS = 2
 """So many faint hints are worth a hint."""
 
-_FLAGS = re.IGNORECASE | re.MULTILINE
-_HEADING = r"^#{1,6}[ \t][^\n]{0,60}\b"
-_ITEM = r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}\**"
+_HEADING = r"#{1,6}[ \t][^\n]{0,60}\b"
+_ITEM = r"[ \t]{0,12}(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}\*{0,3}"
+_MOSTLY = r"(?:(?:always|really|strongly|also|explicitly) )?"
 
-_RECORD = re.compile(
-    r"^\W{0,4}status\W{1,6}(?:accepted|approved|decided|adopted)\b"
-    r"|^#{1,6}[ \t]+(?:[\d.]+[ \t]+)?(?:final |key |design |technical |architecture |architectural )?"
-    r"(?:decisions?(?: made| log| outcome| record)?|trade-?offs accepted)\s*$"
-    r"|^#{1,6}[ \t][^\n]{0,40}\b(?:user|my|our|personal) (?:preferences?|rules|wishes|conventions?)\b"
-    r"|\badr[- ]?\d+\b[^\n]{0,80}\baccepted\b"
-    r"|\b(?<!the )user (?:(?:always|really|strongly|also|explicitly) )?(?:prefers?|wants?|dislikes?|insists?|"
-    r"decided|corrected)\b"
-    r"|\bthe user (?:(?:always|really|strongly|also|explicitly) )?(?:prefers|dislikes|insists|decided|"
-    r"corrected|asked (?:to|that|for))\b"
-    r"|\A\s*user:\s(?![\s\S]*^assistant:)"
-    r"|^type:[ \t]*(?:user|feedback|preference|decision)[ \t]*$"
-    r"|^\**how to apply:"
-    r"|\bfrom now on\b",
-    _FLAGS,
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What is looked for, in lower case: what lines begin with, and words wherever they stand."""
+
+    lines: re.Pattern[str]
+    words: re.Pattern[str]
+
+    def found(self, low: str) -> Iterator[str]:
+        for pattern in (self.lines, self.words):
+            for match in pattern.finditer(low):
+                yield " ".join(match.group().strip(" \t\r\n-*+#.:").split())
+
+
+def _said(lines: str, words: str) -> _Said:
+    # One anchor for all branches: the engine then tries none of them where no line or word begins.
+    return _Said(re.compile(rf"^(?:{lines})", re.MULTILINE), re.compile(rf"\b(?:{words})"))
+
+
+_RECORD = _said(
+    r"\W{0,4}status\W{1,6}(?:accepted|approved|decided|adopted)\b"
+    r"|#{1,6}[ \t]+(?:[\d.]+[ \t]+)?(?:final |key |design |technical |architecture |architectural )?"
+    r"(?:decisions?(?: made| log| outcome| record)?|trade-?offs accepted)[ \t]*$"
+    r"|#{1,6}[ \t][^\n]{0,40}\b(?:user|my|our|personal) (?:preferences?|rules|wishes|conventions?)\b"
+    r"|type:[ \t]*(?:user|feedback|preference|decision)[ \t]*$"
+    r"|\*{0,2}how to apply:",
+    r"adr[- ]?\d+\b[^\n]{0,80}\baccepted\b"
+    rf"|(?<!the )user {_MOSTLY}(?:prefers?|wants?|dislikes?|insists?|decided|corrected|"
+    r"asked (?:to|that|for))\b"
+    rf"|the user {_MOSTLY}(?:prefers|dislikes|insists|decided|corrected|asked (?:to|that|for))\b"
+    r"|from now on\b",
 )
 """A record of a decision or of a person's will: one is enough, however long the text."""
 
-_HINT = re.compile(
-    r"^\W{0,8}(?:final |key |design )?decisions?(?: made)?\**:"
-    r"|\b(?:we|i|they|team)(?:'ve| have| has)? (?:(?:explicitly|finally|also) )?(?:decided|"
-    r"agreed|chose|settled|accept(?:ed)?)\b"
-    r"|\b(?:decided|agreed) (?:to|on|against|that|not)\b"
-    r"|\b(?:on purpose|by design|intentional(?:ly)?|deliberate(?:ly)?)\b"
-    r"|" + _HEADING + r"(?:preferences?|conventions?|rules|ask first|do not|don'ts?|never|always|"
+_USER_SAYS = re.compile(r"\s*user:\s")
+_ASSISTANT_SAYS = re.compile(r"^assistant:", re.MULTILINE)
+
+_HINT = _said(
+    r"\W{0,8}(?:final |key |design )?decisions?(?: made)?\*{0,2}:"
+    rf"|{_HEADING}(?:preferences?|conventions?|rules|ask first|do not|don'ts?|never|always|"
     r"idioms|house style|done criteria|definition of done|boundaries|etiquette|guidelines|guidance|policy|"
-    r"policies|non-negotiables|standing orders?|not building|out of scope|"
-    r"commit (?:style|messages?))\b"
-    r"|\b(?:i|we|he|she) (?:(?:always|really|strongly|also) )?(?:prefers?|wants?|likes?|"
-    r"dislikes?|hates?|insists?|values?)\b"
-    r"|\b(?:going forward|in future|remember (?:to|that)|as a rule|my idea|i wish|can't we (?:just )?|"
-    r"make sure (?:it|you|to|that)|(?:explicit )?(?:go-ahead|consent|approval) of the user)\b"
-    r"|" + _ITEM + r"(?:always|never|before (?:every|any|each|all)|after (?:every|any|each))\b"
-    r"|\b(?-i:NEVER|ALWAYS|MUST NOT|DO NOT|MUST)\b"
-    r"|(?:^|[.!:][)\"']?[ \t]+)\**(?-i:Never|Always|Do not|Don't|Avoid|Prefer)\b"
-    r"|" + _ITEM + r"(?:do not|don't|prefer|avoid|favou?r)\b"
-    r"|" + _ITEM + r"[a-z]+ [^\n()]{1,80}\(not\b",
-    _FLAGS,
+    r"policies|non-negotiables|standing orders?|not building|out of scope|commit (?:style|messages?))\b"
+    rf"|{_ITEM}(?:always|never|before (?:every|any|each|all)|after (?:every|any|each)|do not|don't|prefer|"
+    r"avoid|favou?r)\b"
+    rf"|{_ITEM}[a-z]+ [^\n()]{{1,80}}\(not\b",
+    r"(?:we|i|they|team)(?:'ve| have| has)? (?:(?:explicitly|finally|also) )?(?:decided|agreed|chose|settled|"
+    r"accept(?:ed)?)\b"
+    r"|(?:decided|agreed) (?:to|on|against|that|not)\b"
+    r"|(?:on purpose|by design|(?:is|are|was|were) (?:intentional|deliberate)(?:ly)?)\b"
+    r"|(?:i|we|he|she) (?:(?:always|really|strongly|also) )?(?:prefers?|wants?|likes?|dislikes?|hates?|"
+    r"insists?|values?)\b"
+    r"|(?:going forward|in future|remember (?:to|that)|as a rule|my idea|i wish|can't we (?:just )?|"
+    r"make sure (?:it|you|to|that)|(?:explicit )?(?:go-ahead|consent|approval) of the user)\b",
 )
 """What a decision or an instruction often says, and other texts say too."""
 
-_FAINT = re.compile(
-    r"\b(?:must|needs? to|has to|have to|should (?:always|never)|is required|are required|only allowed|"
-    r"allowed|forbidden|prohibited)\b"
-    r"|" + _ITEM + r"(?:keep|treat|leave|name|prefix|tag|require)\b"
-    r"|" + _HEADING + r"(?:safety|security|testing|workflow|practices?|style|principles?|philosophy|"
+_EMPHATIC = re.compile(
+    r"\b(?:NEVER|ALWAYS|MUST NOT|DO NOT|MUST)\b"
+    r"|[.!:][)\"']?[ \t]+\*{0,3}(?:Never|Always|Do not|Don't|Avoid|Prefer)\b"
+)
+"""The same where the case of letters tells."""
+
+_FAINT = _said(
+    rf"{_ITEM}(?:keep|treat|leave|name|prefix|tag|require)\b"
+    rf"|{_HEADING}(?:safety|security|testing|workflow|practices?|style|principles?|philosophy|"
     r"requirements?)\b",
-    _FLAGS,
+    r"(?:must|needs? to|has to|have to|should (?:always|never)|is required|are required|only allowed|"
+    r"allowed|forbidden|prohibited|(?:intentional|deliberate)(?:ly)?)\b",
 )
 """What instructions say, and descriptions almost as often."""
 
 _PROMPT = re.compile(
-    r"\$ARGUMENTS\b|\{\{[^}\n]{1,60}\}\}|\[[A-Za-z][^\]\n ]{1,30} [^\]\n]{1,60}\](?![(\[:])"
+    r"\$arguments\b|\{\{[^}\n]{1,60}\}\}|\[[a-z][^\]\n ]{1,30} [^\]\n]{1,60}\](?![(\[:])"
     r"|^\W{0,8}(?:you are (?:a|an|the|tasked)\b|your (?:task|role|job|mission)\b|act as\b)"
     r"|^#{1,6}[ \t]+(?:step|phase|scenario)[ \t]\d"
     r"|</?(?:system-reminder|task-notification|environment_context|command-(?:name|message|args))>",
-    _FLAGS,
+    re.MULTILINE,
 )
 """What a form to fill in, a prompt or a notice of the assistant's says: its instructions are for one task."""
 
@@ -103,16 +124,18 @@ def protecting(text: str, *, title: str = "") -> tuple[str, ...]:
     Reads the first 20,000 characters, under the title as a heading.
     """
     read = f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]
-    if found := _RECORD.search(read):
-        return (_said(found),)
-    if _PROMPT.search(read):
+    low = read.lower()
+    if (said := next(_RECORD.found(low), None)) is not None:
+        return (said,)
+    if _USER_SAYS.match(low) and not _ASSISTANT_SAYS.search(low):
+        return ("user:",)
+    if _PROMPT.search(low):
         return ()
-    hints = dict.fromkeys(_said(hint) for hint in _HINT.finditer(read))
-    faint = dict.fromkeys(_said(hint) for hint in _FAINT.finditer(read))
+    hints = dict.fromkeys(_HINT.found(low))
+    hints.update(
+        (" ".join(said.group().strip(" .!:)*\"'\t").lower().split()), None)
+        for said in _EMPHATIC.finditer(read)
+    )
+    faint = dict.fromkeys(_FAINT.found(low))
     needed = 1 + len(read) // LONG_CHARS
     return (*hints, *faint) if len(hints) + len(faint) // FAINT_HINTS >= needed else ()
-
-
-def _said(found: re.Match[str]) -> str:
-    """Return what was found as a person would quote it."""
-    return " ".join(found.group().strip(" \t\r\n-*+#.:").lower().split())

@@ -1,10 +1,25 @@
-"""What a text is worth: the published marker rule, and the summary of a text that is worth only a part."""
+"""What a text is worth, by evidence or by the published markers; the summary of what is worth a part."""
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from ragmem.domain.blocks import Form, units
+from ragmem.domain.evidence import Evidence, weigh
+from ragmem.domain.evidence_cues import Sort
 from ragmem.domain.model import Tier
+
+Rule = Literal["graded", "classic"]
+"""How a text is judged: by all that speaks for it and against it, or by counting the published markers."""
+
+KEPT_ABOVE = 0.5
+"""A text is kept when what speaks for it weighs more by this than what speaks against it."""
+
+WHOLE_FROM = 3.0
+"""From this weight on a text is worth keeping whole."""
+
+FADES_BY = 1.0
+"""So much less are plans and status worth in the long run: they are soon out of date."""
 
 MARKERS = (
     "decided",
@@ -57,14 +72,57 @@ MAX_SENTENCE_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A text's tier with the markers that decided it, in the order of MARKERS, and one line for people."""
+    """A text's tier with the words that spoke for it, and one line for people.
+
+    By the classic rule the words are the markers in the order of MARKERS. The graded rule gives `evidence` as
+    well, what speaks against the text included; the line lists all of it with its weights.
+    """
 
     tier: Tier
     markers: tuple[str, ...]
     reason: str
+    evidence: tuple[Evidence, ...] = ()
 
 
-def classify(text: str) -> Signal:
+def classify(text: str, *, rule: Rule = "graded", protected: bool = False) -> Signal:
+    """Return the tier of a text by a rule; a protected text is never discarded, whatever the rule says."""
+    signal = classic(text) if rule == "classic" else graded(text)
+    if not protected or signal.tier is not Tier.DISCARD:
+        return signal
+    return Signal(
+        Tier.SUMMARIZE, signal.markers, f"protected, else discarded: {signal.reason}", signal.evidence
+    )
+
+
+def graded(text: str) -> Signal:
+    """Return the tier of a text by what speaks for it and against it, word by word.
+
+    Discard: a greeting, or hardly more for it than against it. Ingest: much more, in the long run as well.
+    Summarize: what lies between, and what is only of the moment. A text that protects itself, by a decision
+    or someone's standing instruction, is never discarded.
+    """
+    if is_greeting(text):
+        return Signal(Tier.DISCARD, (), "a greeting")
+    evidence = weigh(text)
+    worth = round(sum(item.weight for item in evidence), 1)
+    passing = any(item.sort is Sort.PASSING for item in evidence)
+    lasting = round(worth - FADES_BY, 1) if passing else worth
+    tier = Tier.INGEST if lasting >= WHOLE_FROM else Tier.SUMMARIZE
+    if worth <= KEPT_ABOVE and not any(item.sort is Sort.PROTECTED for item in evidence):
+        tier = Tier.DISCARD
+    said = f"worth {worth:g}, later {lasting:g}" if passing else f"worth {worth:g}"
+    reason = "; ".join((said, *(_told(item) for item in evidence)))
+    words = (word for item in evidence if item.weight > 0 for word in item.words)
+    return Signal(tier, tuple(dict.fromkeys(words)), reason, evidence)
+
+
+def _told(item: Evidence) -> str:
+    """Return a piece of evidence as people read it."""
+    words = f" ({', '.join(item.words)})" if item.words else ""
+    return f"{item.sort} {item.weight:+g}{words}"
+
+
+def classic(text: str) -> Signal:
     """Return the tier of a text by the published rule.
 
     Discard: under 50 characters, no marker, or a greeting. Summarize: one or two distinct markers.

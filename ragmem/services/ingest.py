@@ -50,7 +50,7 @@ def ingest(
     now: datetime,
     sizes: ChunkingSettings,
     progress: Progress,
-    rule: SignalRule = "classic",
+    rule: SignalRule = "graded",
 ) -> list[Ingested]:
     """Store drafts that a person or an assistant hands over; nothing is refused at the door.
 

@@ -6,11 +6,13 @@ from datetime import datetime
 from ragmem.config import ChunkingSettings
 from ragmem.config.settings import SignalRule
 from ragmem.domain.chunking import chunk
+from ragmem.domain.evidence import MAX_CHARS
 from ragmem.domain.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
+from ragmem.domain.redaction import redact
 from ragmem.domain.signal import Signal, classify, summarize
 
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
 
@@ -30,17 +32,17 @@ def judge(
     *,
     now: datetime,
     sizes: ChunkingSettings,
-    rule: SignalRule = "classic",
+    rule: SignalRule = "graded",
     keep_discarded: bool = False,
 ) -> Judged:
     """Classify a draft and cut it into chunks.
 
     With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
-    asks for a buffered memory, which full text finds and the graph does not know.
+    asks for a buffered memory, which full text finds and the graph does not know. What is protected is never
+    discarded.
     """
-    signal = classify(draft.text)
-    if rule == "off":
-        signal = Signal(Tier.INGEST, signal.markers, "every text of this source is kept")
+    protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata)
+    signal = _signal(draft.text, rule=rule, protected=protected)
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
     if len(summary) >= len(draft.text):
         summary = ""
@@ -61,7 +63,7 @@ def judge(
         category=draft.category or detect_category(draft.text, title=draft.title),
         tier=signal.tier,
         state=state,
-        protected=is_protected(draft.text, title=draft.title, metadata=draft.metadata),
+        protected=protected,
         summary=summary,
         tags=draft.tags,
         metadata=dict(draft.metadata),
@@ -69,6 +71,15 @@ def judge(
     if signal.tier is Tier.DISCARD and not keep_discarded:
         return Judged(memory, (), signal, draft.event_time is not None)
     return Judged(memory, chunks_of(memory, sizes), signal, draft.event_time is not None)
+
+
+def _signal(text: str, *, rule: SignalRule, protected: bool) -> Signal:
+    if rule == "off":
+        return Signal(Tier.INGEST, (), "every text of this source is kept")
+    if rule == "classic":
+        return classify(text, rule=rule, protected=protected)
+    # Its words are shown as they stand, and nothing that is shown may hold a secret.
+    return classify(redact(text[:MAX_CHARS])[0], rule=rule, protected=protected)
 
 
 def chunks_of(memory: Memory, sizes: ChunkingSettings) -> tuple[Chunk, ...]:

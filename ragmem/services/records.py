@@ -62,7 +62,7 @@ class Remembers(Protocol):
         drafts: Sequence[Draft],
         *,
         projects: ProjectFinder | None = None,
-        rule: SignalRule = "classic",
+        rule: SignalRule = "graded",
         progress: "Progress | None" = None,
     ) -> list[Ingested]:
         """Store drafts."""

@@ -37,6 +37,21 @@ def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
     assert memory.store.memory_ids() == {stored.id}
 
 
+def test_the_line_that_explains_a_tier_shows_no_secret():
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    draft = Draft("ingest", "/n", f"{TEXT} The token was `{token}`, kept in `deploy.yaml`.", "n")
+    reason = judge(draft, now=now(), sizes=ChunkingSettings()).signal.reason
+    assert "deploy.yaml" in reason
+    assert token not in reason
+
+
+def test_what_metadata_protects_is_not_discarded_by_any_rule():
+    draft = Draft("ingest", "/n", "Boats moor at the north quay.", "n", metadata={"type": "feedback"})
+    for rule in ("graded", "classic", "off"):
+        memory = judge(draft, now=now(), sizes=ChunkingSettings(), rule=rule).memory
+        assert (memory.protected, memory.state) == (True, State.PENDING)
+
+
 def happen(other: Ragmem, held: Memory, fate: str) -> None:
     """Do to a memory what another process may do while it is embedded."""
     if fate == "leaves":

@@ -52,7 +52,8 @@ def test_further_parts_of_a_memory_that_answer_are_told_of_with_it(memory):
     two = "The connection pool was exhausted again, this time by the importer."
     text = f"## First\n\n{one}\n\n## Ships\n\n{filler}\n\n## Second\n\n{two}\n"
     memory.ingest(
-        [draft("pool", text), draft("deploy", "We deploy with systemd because compose had an error.")]
+        [draft("pool", text), draft("deploy", "We deploy with systemd because compose had an error.")],
+        rule="off",
     )
     (match, *_) = memory.query("why was the connection pool exhausted", at=NOW).matches
     chunks = (match.chunk, *match.also)

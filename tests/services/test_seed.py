@@ -120,7 +120,7 @@ def test_a_file_above_the_limit_is_named_and_not_read(open_memory: Opener, notes
 def test_an_unreadable_file_is_tried_again_on_the_next_run(memory, notes):
     (notes / "late.md").write_bytes(b"\xff\xfe broken")
     memory.seed()
-    (notes / "late.md").write_text(f"# Late\n\nfix, error, because: {DECISION_AGAIN}")
+    (notes / "late.md").write_text(f"# Late\n\nIt was fixed because of this: {DECISION_AGAIN}")
     assert memory.seed().tallies[0].new == 1
 
 

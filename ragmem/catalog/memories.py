@@ -20,6 +20,7 @@ from ragmem.catalog.rows import (
     outline_from,
     to_stamp,
 )
+from ragmem.catalog.supersessions import forget_former_text
 from ragmem.catalog.terms import Analysed, analyse
 from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
 from ragmem.errors import NotFoundError
@@ -79,6 +80,7 @@ class Memories:
         with self._database.write() as connection:
             searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
             for memory, chunks, analysed in prepared:
+                forget_former_text(connection, memory)
                 (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
                 _drop_chunks(connection, [number])
                 edits.record(connection, number, memory.metadata)

@@ -7,7 +7,7 @@ from typing import Any
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.rows import from_stamp, to_stamp
-from ragmem.domain.model import Supersession
+from ragmem.domain.model import Memory, Supersession
 
 __all__ = ["Supersession", "Supersessions"]
 
@@ -98,6 +98,21 @@ class Supersessions:
                 ).rowcount
         return dropped
 
+    def forget(self, ids: Iterable[str]) -> None:
+        """Forget memories that are gone for good; what they replaced is replaced by what replaced them."""
+        with self._database.write() as connection:
+            for identifier in ids:
+                row = connection.execute(
+                    "SELECT newer FROM supersessions WHERE older = ?", (identifier,)
+                ).fetchone()
+                if row is None:
+                    connection.execute("DELETE FROM supersessions WHERE newer = ?", (identifier,))
+                else:
+                    connection.execute(
+                        "UPDATE supersessions SET newer = ? WHERE newer = ?", (row[0], identifier)
+                    )
+                    connection.execute("DELETE FROM supersessions WHERE older = ?", (identifier,))
+
     def in_force(self, ids: Iterable[str]) -> dict[str, Supersession]:
         """Return id -> how it is superseded now, with the last memory of its chain as the newer one.
 
@@ -123,6 +138,15 @@ class Supersessions:
                     break
                 at = further
         return found
+
+
+def forget_former_text(connection: Connection, memory: Memory) -> None:
+    """Drop the supersessions of a memory that has another text by now: they were of what it said before."""
+    connection.execute(
+        "DELETE FROM supersessions WHERE (older = ?1 OR newer = ?1)"
+        " AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content_hash <> ?2)",
+        (memory.id, memory.content_hash),
+    )
 
 
 def _joined(before: Supersession | None, step: Supersession, start: str, last: str) -> Supersession:

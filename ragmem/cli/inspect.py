@@ -22,6 +22,7 @@ from ragmem.cli.inspect_code import code, say_code
 from ragmem.cli.inspect_export import graph
 from ragmem.cli.inspect_graph import communities, entity, path, timeline
 from ragmem.cli.inspect_impact import impact
+from ragmem.cli.inspect_lifecycle import lifecycle
 from ragmem.cli.inspect_merges import merges
 from ragmem.cli.inspect_records import records
 from ragmem.config.secrets import shown
@@ -33,6 +34,7 @@ Examples:
   ragmem inspect entity PostgreSQL
   ragmem inspect timeline PostgreSQL --since 2025-01-01
   ragmem inspect graph --export graphml --out graph.graphml
+  ragmem inspect lifecycle --svg lifecycle.svg
   ragmem inspect config --json
 
 \b
@@ -136,6 +138,9 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
     return EXIT_OK
 
 
+_TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_by", "replaced"})
+
+
 @app.command()
 def memory(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
@@ -145,9 +150,17 @@ def memory(
     from ragmem.services.code_links import code_of
     from ragmem.services.code_shapes import links_shape
     from ragmem.services.shapes import memory_shape
+    from ragmem.services.superseding import (
+        former_shape,
+        standing,
+        superseded_shape,
+        told_former,
+        told_superseded,
+    )
 
     with open_memory() as opened:
         found = opened.memory(identifier)
+        superseded, replaced = standing(opened.catalog, found)
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
     shape = memory_shape(found, verbatim=True) | {
@@ -156,15 +169,24 @@ def memory(
             for chunk in chunks
         ],
         "code": code_links,
+        "superseded_by": superseded_shape(superseded) if superseded else None,
+        "replaced": [former_shape(former) for former in replaced],
     }
     if as_json:
         say_json({"schema": 1, "memory": shape})
         return EXIT_OK
     for name, value in shape.items():
-        if name in {"text", "summary", "chunks", "id", "code"} or value in ("", [], {}, False):
+        if name in _TOLD_APART or value in ("", [], {}, False):
             continue
         shown = ", ".join(value) if isinstance(value, list) else value
         say(f"{bold(name.ljust(12))} {printable(str(shown))}")
+    if superseded:
+        say(f"{bold('state now'.ljust(12))} {printable(told_superseded(superseded))}")
+        say(f"{bold('because'.ljust(12))} {printable(superseded_shape(superseded)['reason'])}")
+    for former in replaced:
+        say(
+            f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {printable(told_former(former))}"
+        )
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
     say_code(code_links)
     if found.summary:
@@ -173,7 +195,7 @@ def memory(
     return EXIT_OK
 
 
-for view in (entity, path, communities, timeline, merges, graph, records, code, impact):
+for view in (entity, path, communities, timeline, merges, graph, records, code, impact, lifecycle):
     app.command()(view)
 
 

@@ -1,13 +1,11 @@
-"""What a person is told of memories that were superseded, and which supersessions no longer hold."""
+"""What a person is told of memories that were superseded, and of those that replaced them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.domain.changes import Change
-from ragmem.domain.lifecycle import Entry
-from ragmem.domain.model import SHORT_ID_LENGTH, Former, Match, Supersession
+from ragmem.domain.model import SHORT_ID_LENGTH, Former, Match, Memory, Supersession
 from ragmem.domain.redaction import redact
 
 SAID = 200
@@ -25,17 +23,25 @@ def with_former(catalog: Catalog, matches: Sequence[Match]) -> tuple[Match, ...]
         )
         for match in matches
     }
-    texts = catalog.memories.get(link.older for links in told.values() for link in links)
+    said = _said(catalog, [link for links in told.values() for link in links])
     return tuple(
-        replace(
-            match,
-            replaced=tuple(
-                Former(link, first_line(texts[link.older].text) if link.older in texts else "")
-                for link in told[match.memory.id]
-            ),
-        )
+        replace(match, replaced=tuple(Former(link, said[link.older]) for link in told[match.memory.id]))
         for match in matches
     )
+
+
+def standing(catalog: Catalog, memory: Memory) -> tuple[Supersession | None, tuple[Former, ...]]:
+    """Return by what a memory is superseded now, None where it holds, and what it replaced itself."""
+    links = _latest(catalog.supersessions.replaced_by([memory.id]).get(memory.id, ()))
+    said = _said(catalog, links)
+    replaced = tuple(Former(link, said[link.older]) for link in links)
+    return catalog.supersessions.in_force([memory.id]).get(memory.id), replaced
+
+
+def _said(catalog: Catalog, links: Sequence[Supersession]) -> dict[str, str]:
+    """Return older memory -> what it says in a line; "" for one that is not there."""
+    texts = catalog.memories.get(link.older for link in links)
+    return {link.older: first_line(texts[link.older].text) if link.older in texts else "" for link in links}
 
 
 def _latest(links: Iterable[Supersession]) -> list[Supersession]:
@@ -85,17 +91,3 @@ def superseded_shape(link: Supersession) -> dict[str, Any]:
         "rule": link.rule,
         "reason": redact(link.reason)[0],
     }
-
-
-def no_longer_so(catalog: Catalog, entries: Sequence[Entry], found: Sequence[Change]) -> list[Supersession]:
-    """Return the supersessions of memories that are all there and that no rule finds any more.
-
-    Those with a memory in the archive are kept: they hold again when it comes back.
-    """
-    there: Mapping[str, Entry] = {entry.id: entry for entry in entries}
-    now = {change.older: change.newer for change in found}
-    return [
-        link
-        for link in catalog.supersessions.all()
-        if link.older in there and link.newer in there and now.get(link.older) != link.newer
-    ]

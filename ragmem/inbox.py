@@ -3,11 +3,20 @@
 Only the standard library's quickest parts are imported: a whole process has less than 50 ms for it.
 """
 
-import hashlib
 import os
 import stat
 
 from ragmem.errors import SourceError, StorageError, UsageError
+
+# What hashlib gives where it does without OpenSSL, which takes 5 ms to load: a fifth of what a write may cost
+# above Python itself. Its name is another since Python 3.12, and a build may lack it.
+try:
+    from _sha2 import sha256  # type: ignore[import-not-found]
+except ImportError:
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        from hashlib import sha256
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -143,8 +152,8 @@ def put(
     # What has a place of its own may be written there, changed, and changed back: each time counts.
     identity += [said["at"]] if uri else []
     key = "\x1f".join((places["root"], places["file"], *identity, " ".join(text.split())))
-    name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    whole = f"{_MAGIC}{hashlib.sha256(rest).hexdigest()}\n".encode() + rest
+    name = sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    whole = f"{_MAGIC}{sha256(rest).hexdigest()}\n".encode() + rest
     try:
         new = _keep(folder_in(data), f"{name}{SUFFIX}", whole, at_ns)
     except OSError as error:
@@ -313,7 +322,7 @@ def read(path: str) -> Write:
         raise SourceError("it is no write of ragmem")
     if not first.startswith(_MAGIC.encode()):
         raise SourceError("another release of ragmem wrote it")
-    if first != f"{_MAGIC}{hashlib.sha256(rest).hexdigest()}".encode():
+    if first != f"{_MAGIC}{sha256(rest).hexdigest()}".encode():
         raise SourceError("it is damaged: the check sum is another")
     return _parsed(rest)
 

@@ -1,0 +1,182 @@
+"""Measure what a write to the inbox costs as a whole process, and how quickly the catalog takes writes in.
+
+The states take turns in one run with Python itself, so that what else the machine does falls on all of them
+alike. No model is loaded anywhere here; the home of many memories has the fake ones.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import common
+import startup
+
+from ragmem import inbox
+from ragmem.memory import Ragmem
+
+BASELINE = "python -c pass"
+GOAL = 0.05
+"""Seconds of a whole process."""
+
+MEMORIES = 15_000
+FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+
+# Holds the write transaction until its standard input ends.
+HOLDER = """
+import sys
+from ragmem.memory import Ragmem
+with Ragmem.open() as memory, memory.catalog.database.write():
+    print("holding", flush=True)
+    sys.stdin.read()
+"""
+
+
+def main() -> None:
+    parser = common.arguments(__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=40, metavar="N", help="how often each command starts")
+    parser.add_argument("--memories", type=int, default=MEMORIES, metavar="N", help="of the filled home")
+    options = parser.parse_args()
+    rounds = 5 if options.quick else options.rounds
+    count = min(500, options.memories) if options.quick else options.memories
+    document: dict[str, Any] = {"machine": common.machine(), "rounds": rounds, "memories": count}
+    with common.temporary_folder("inbox") as folder:
+        environ = startup.environment(folder, folder) | FAKE
+        common.tell(f"filling a home with {count:,} memories by way of its inbox")
+        filled = environ | {"RAGMEM_HOME": str(folder / "filled")}
+        document["fill"] = fill(filled, folder, count)
+        homes = {
+            "empty home": (environ | {"RAGMEM_HOME": str(folder / "empty")}, False),
+            f"{count:,} memories": (filled, False),
+            f"{count:,} memories, another process writes": (filled, True),
+            "the same text again": (filled, False),
+        }
+        walls = measure(homes, folder, rounds)
+        document["writes"] = {name: common.spread(values) for name, values in walls.items()}
+        document["drain"] = drain(filled, folder, rounds)
+    report(document, options)
+
+
+def text_of(number: int) -> str:
+    return (
+        f"We decided that worker {number} keeps {number * 7 % 1000} rows of queue {number % 37} in memory,"
+        f" because `reader_{number % 211}.py` failed with error {number * 13 % 997} after the deploy of lane"
+        f" {number % 53}. The fix was a retry with a limit of {number % 29} seconds."
+    )
+
+
+def opened(environ: Mapping[str, str], folder: Path) -> Ragmem:
+    return Ragmem.open(environ=environ, home=folder, cwd=folder)
+
+
+def fill(environ: Mapping[str, str], folder: Path, count: int) -> dict[str, float]:
+    """Put texts and take them in; return the rates of both, a second."""
+    with opened(environ, folder) as memory:
+        begun = time.perf_counter()
+        for number in range(count):
+            inbox.put(memory.settings.places.data, text_of(number), at_ns=time.time_ns())
+        put = time.perf_counter() - begun
+        begun = time.perf_counter()
+        done = memory.take_in()
+        took = time.perf_counter() - begun
+        assert (len(done.ids), done.left) == (count, 0), done
+    return {"put_per_second": count / put, "drained_per_second": count / took}
+
+
+def drain(environ: Mapping[str, str], folder: Path, rounds: int) -> dict[str, Any]:
+    """Return what taking in one write and 32 costs, in the filled home and without the start of a process."""
+    figures: dict[str, list[float]] = {"1": [], "32": []}
+    with opened(environ, folder) as memory:
+        memory.take_in()
+        for number in range(rounds):
+            for size, took in figures.items():
+                for one in range(int(size)):
+                    text = text_of(number * 100 + one) + f" Again, in round {size}.{number}."
+                    inbox.put(memory.settings.places.data, text, at_ns=time.time_ns())
+                begun = time.perf_counter()
+                memory.take_in()
+                took.append(time.perf_counter() - begun)
+    return {size: common.spread(values) for size, values in figures.items()}
+
+
+def measure(
+    homes: Mapping[str, tuple[Mapping[str, str], bool]], folder: Path, rounds: int
+) -> dict[str, list[float]]:
+    walls: dict[str, list[float]] = {name: [] for name in (BASELINE, *homes)}
+    # The first round fills the caches of Python and of the system, and is not counted.
+    for number in range(rounds + 1):
+        found = {BASELINE: run([sys.executable, "-c", "pass"], os.environ, folder)}
+        for name, (environ, held) in homes.items():
+            text = "the same text" if name == "the same text again" else f"{text_of(number)} In {name}."
+            words = startup.line_of("ragmem", ["ingest", "--buffer", "--text", text])
+            with holding(environ, folder, held=held):
+                found[name] = run(words, environ, folder)
+        if number:
+            for name, wall in found.items():
+                walls[name].append(wall)
+        common.tell(f"round {number} of {rounds}")
+    return walls
+
+
+@contextmanager
+def holding(environ: Mapping[str, str], folder: Path, *, held: bool) -> Iterator[None]:
+    """Let another process hold the write lock."""
+    if not held:
+        yield
+        return
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER],
+        env=environ,
+        cwd=folder,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "holding\n"
+        yield
+        process.stdin.close()
+
+
+def run(words: list[str], environ: Mapping[str, str], folder: Path) -> float:
+    """Run a command to its end and return its wall seconds."""
+    begun = time.perf_counter()
+    subprocess.run(
+        words, env=environ, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True
+    )
+    return time.perf_counter() - begun
+
+
+def report(document: dict[str, Any], options: Any) -> None:
+    baseline = document["writes"][BASELINE]
+    rows = []
+    for name, found in document["writes"].items():
+        found["ratio"] = found["median"] / baseline["median"]
+        rows.append(
+            [
+                name,
+                *(common.milliseconds(found[figure]) for figure in ("min", "median", "p95")),
+                f"{found['ratio']:.2f}",
+            ]
+        )
+    fill_rates, drained = document["fill"], document["drain"]
+    slow = [name for name, found in document["writes"].items() if name != BASELINE and found["median"] > GOAL]
+    kept = f"missed by {', '.join(slow)}" if slow else "kept by every median"
+    put, taken = fill_rates["put_per_second"], fill_rates["drained_per_second"]
+    one, many = (common.milliseconds(drained[size]["median"]) for size in ("1", "32"))
+    notes = [
+        f"{document['rounds']} rounds in turns; the goal is {GOAL * 1000:.0f} ms: {kept}",
+        f"one process makes {put:,.0f} writes a second durable, and takes {taken:,.0f} a second in",
+        f"into the full home one write is taken in {one} ms, 32 in {many} ms (medians)",
+    ]
+    headers = ["ragmem ingest --buffer", "min ms", "median ms", "p95 ms", "times Python"]
+    common.report("inbox", document, headers, rows, options=options, notes=notes)
+
+
+if __name__ == "__main__":
+    main()

@@ -3,12 +3,12 @@
 What a cosine is worth differs from model to model, and from one store to the next. Two numbers say it: what
 two memories of a project have that were taken at random (`unrelated`), and what a memory has with the nearest
 of some hundred others that is no copy of it (`related`). The latter alone would call the nearest of strangers
-related: so it lies by some spreads of the former above it.
+related, and in a store of close versions nothing else: so it lies within some spreads of the former.
 """
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,9 +30,10 @@ KNOWN_COUNTS = 100
 GROWTH = 1.5
 """A store that has grown, or shrunk, by this factor is measured anew."""
 
-NEAREST_SPREADS = 2.0
-"""Spreads of random pairs by which `related` lies above `unrelated` at least: 2 in 100 lie there by chance.
-Pairs of one topic, as people named them, lie 2.0 to 2.7 spreads above under the bundled model."""
+NEAREST_SPREADS, FARTHEST_SPREADS = 2.0, 5.0
+"""Between so many spreads of random pairs `related` lies above `unrelated`: 2 in 100 lie above 2 by chance,
+and none above 5. Under the bundled model pairs of one topic lie 2 to 2.7 above within projects of one subject,
+and 4 to 5 in a store of all sorts."""
 
 COPY = 0.95
 """Cosine from which one text is a copy of another, and says nothing of what related ones have."""
@@ -63,8 +64,8 @@ class Scale:
     pairs: int = 0
 
     def scaled(self, cosine: float) -> float:
-        """Return 0 for what unrelated memories have, 1 for what related ones have, and between by line."""
-        return min(1.0, max(0.0, (cosine - self.unrelated) / (self.related - self.unrelated)))
+        """Return 0 for what unrelated memories have, 1 for what related ones have, and on by line above."""
+        return max(0.0, (cosine - self.unrelated) / (self.related - self.unrelated))
 
     def cosine(self, scaled: float) -> float:
         """Return the cosine that has this place on the scale."""
@@ -76,7 +77,6 @@ class Scale:
 
     def explanation(self) -> str:
         """Return one line for people."""
-        bar = self.cosine(CONNECTED)
         origin = (
             f"from {self.pairs:,} pairs when the store had {self.memories:,} memories"
             if self.pairs
@@ -84,7 +84,7 @@ class Scale:
         )
         return (
             f"unrelated memories have a cosine of {self.unrelated:.2f}, related ones {self.related:.2f}"
-            f" ({origin}); {bar:.2f} connects by itself"
+            f" ({origin}); the rare words that two share say with it whether they are connected"
         )
 
 
@@ -112,7 +112,7 @@ def scale_from(
     spread = max(0.0, (_quantile(ordered, 0.75) - _quantile(ordered, 0.25)) / _QUARTILES)
     unrelated = _quantile(ordered, 0.5)
     typical = _quantile(sorted(nearest), 0.5)
-    related = max(typical, unrelated + NEAREST_SPREADS * spread)
+    related = min(max(typical, unrelated + NEAREST_SPREADS * spread), unrelated + FARTHEST_SPREADS * spread)
     if known is not None:
         own = memories / (memories + KNOWN_COUNTS)
         unrelated = own * unrelated + (1 - own) * known.unrelated
@@ -128,7 +128,17 @@ def is_due(scale: Scale | None, memories: int) -> bool:
 
 
 class Link(Protocol):
-    """A connection, however its ends are named."""
+    """A connection by the numbers of its ends."""
+
+    @property
+    def low(self) -> int:
+        """The lower number."""
+        ...
+
+    @property
+    def high(self) -> int:
+        """The higher number."""
+        ...
 
     @property
     def cosine(self) -> float:
@@ -137,17 +147,27 @@ class Link(Protocol):
 
     @property
     def strength(self) -> float:
-        """What counts."""
+        """What both say together."""
         ...
 
 
-def strongest(links: Mapping[tuple[int, int], Link]) -> dict[int, set[tuple[int, int]]]:
-    """Return the strongest MOST links of each end, of equal ones those with the nearer vectors."""
-    found: dict[int, list[tuple[float, float, tuple[int, int]]]] = {}
+def rank(link: Link) -> tuple[float, float, int, int]:
+    """Return a key that sorts the strongest first, of equal ones those with the nearer vectors."""
+    return (-link.strength, -link.cosine, link.low, link.high)
+
+
+def strongest(
+    links: Mapping[tuple[int, int], Link], *, of: Collection[int]
+) -> dict[int, set[tuple[int, int]]]:
+    """Return the MOST strongest links of some ends."""
+    found: dict[int, list[Link]] = {}
     for pair, link in links.items():
         for end in pair:
-            found.setdefault(end, []).append((-link.strength, -link.cosine, pair))
-    return {end: {pair for _, _, pair in sorted(every)[:MOST]} for end, every in found.items()}
+            if end in of:
+                found.setdefault(end, []).append(link)
+    return {
+        end: {(one.low, one.high) for one in sorted(every, key=rank)[:MOST]} for end, every in found.items()
+    }
 
 
 def sharing(named: Iterable[tuple[int, Iterable[str]]]) -> dict[int, set[int]]:

@@ -18,6 +18,12 @@ MOST_WORDS = 48
 USUAL_WORDS = 24
 """Words of a memory of a few sentences; two longer ones share some by chance, which count for less."""
 
+NEAREST = 1.35
+"""Scaled cosine from which two texts are as near as it matters: the nearest third of those of one topic."""
+
+BY_WORDS = 0.6
+"""What the words say of a connection; the rest is the vectors'. Found on two projects, each for the other."""
+
 SHORTEST = 2
 LONGEST = 64
 """Letters; a longer word is data."""
@@ -123,10 +129,11 @@ class Relatedness:
 def strength(cosine: float, shared: float) -> float:
     """Return how strongly two memories are connected (0 to 1): from 0.5 they are about one thing.
 
-    `cosine` is scaled: 0 as any two texts, 1 as two of one topic. Neither tells enough alone: vectors of a
-    small model are near where the jargon is the same, and words are shared by chance.
+    `cosine` is scaled: 0 as any two texts, 1 as two of one topic, more for nearer ones. Neither is enough
+    alone: vectors of a small model are near where the jargon is the same, and words are shared by chance.
     """
-    return (min(max(cosine, 0.0), 1.0) + min(max(shared, 0.0), 1.0)) / 2
+    near = min(max(cosine, 0.0) / NEAREST, 1.0)
+    return BY_WORDS * min(max(shared, 0.0), 1.0) + (1.0 - BY_WORDS) * near
 
 
 def _weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, float]]:

@@ -71,7 +71,8 @@ def test_sharing_is_mutual_and_between_0_and_1(texts: list[str]) -> None:
     assert 0.0 <= found.shared("0", "1") <= 1.0
 
 
-def test_strength_grows_with_both() -> None:
-    assert strength(0.9, 0.1) == 0.5
+def test_neither_words_nor_vectors_alone_connect_two_memories_strongly() -> None:
     assert strength(2.0, 1.0) == 1.0
-    assert strength(-1.0, 0.2) == 0.1
+    assert strength(1.0, 0.4) > 0.5
+    assert strength(2.0, 0.0) < 0.5
+    assert strength(-1.0, 0.8) < 0.5

@@ -193,7 +193,7 @@ class Ragmem(Living, Tending, Recording, Opened):
         from ragmem.services.anticipation import Tools, Wanted, anticipate
 
         self.require()
-        return anticipate(
+        told = anticipate(
             Tools(
                 catalog=self.catalog,
                 open_store=lambda: self.store,
@@ -214,6 +214,10 @@ class Ragmem(Living, Tending, Recording, Opened):
         )
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
+        if prompt.strip():
+            # What a session is told when it begins, it is told unasked.
+            self.recalled_ids((memory.id for memory in told.context.memories), session=session)
+        return told
         """Return other words of a question from the language model, or none and a note that says why.
 
         Raises BackendError where no language model is configured.

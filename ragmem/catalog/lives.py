@@ -10,7 +10,7 @@ from typing import Any
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
-from ragmem.catalog.rows import SELECT_MEMORY, memory_from, to_stamp
+from ragmem.catalog.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 from ragmem.domain.lifecycle import Decision, Entry, Life, LifecyclePolicy
 
 _COLUMNS = ("id", "life", "pinned", "reprieves", "checked_age", "feedback", "reason", "changed_at")
@@ -41,6 +41,15 @@ class LifeRow:
     checked_age: int = 0
     feedback: int = 0
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """That a session recalled a memory."""
+
+    id: str
+    session: str
+    at: datetime
 
 
 class Lives:
@@ -149,6 +158,62 @@ class Lives:
         row = LifeRow(identifier, pinned=pinned, reason=reason)
         with self._database.write() as connection:
             _change(connection, "pinned = excluded.pinned", row, to_stamp(now))
+
+    def recalled(self, recalls: Iterable[Recall], *, patience: float | None = None) -> int:
+        """Keep in which sessions memories were recalled, each session once; return how many were new.
+
+        Of memories that are not there nothing is kept. Raises StoreBusyError after `patience` seconds (None:
+        the configured ones).
+        """
+        fresh = 0
+        with self._database.write(patience=patience) as connection:
+            for one in recalls:
+                added = connection.execute(
+                    "INSERT INTO recalled_in (id, session, recalled_at)"
+                    " SELECT id, ?2, ?3 FROM memories WHERE id = ?1 ON CONFLICT (id, session) DO NOTHING",
+                    (one.id, one.session, to_stamp(one.at)),
+                )
+                if added.rowcount > 0:
+                    connection.execute("UPDATE memories SET recalls = recalls + 1 WHERE id = ?", (one.id,))
+                    fresh += 1
+        return fresh
+
+    def recalls(self, ids: Iterable[str] | None = None) -> list[Recall]:
+        """Return the recalls of these memories (None: of all), by id and session."""
+        statement = "SELECT id, session, recalled_at FROM recalled_in"
+        with self._database.read() as connection:
+            if ids is None:
+                found = connection.execute(f"{statement} ORDER BY id, session").fetchall()
+            else:
+                found = [
+                    row
+                    for batch in batches(sorted(set(ids)))
+                    for row in connection.execute(
+                        f"{statement} WHERE id IN ({marks(batch)}) ORDER BY id, session", batch
+                    )
+                ]
+        return [Recall(identifier, session, from_stamp(at)) for identifier, session, at in found]
+
+    def unrecall(self, identifier: str, session: str) -> None:
+        """Forget that a session recalled a memory, which was no use to it."""
+        with self._database.write() as connection:
+            gone = connection.execute(
+                "DELETE FROM recalled_in WHERE id = ? AND session = ?", (identifier, session)
+            )
+            if gone.rowcount > 0:
+                connection.execute(
+                    "UPDATE memories SET recalls = recalls - 1 WHERE id = ? AND recalls > 0", (identifier,)
+                )
+
+    def newer(self, identifier: str) -> int:
+        """Return how many newer memories of its project there are, by event time, ties by entry."""
+        with self._database.read() as connection:
+            (count,) = connection.execute(
+                "SELECT count(*) FROM memories m JOIN memories o ON o.project = m.project"
+                " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n)) WHERE m.id = ?",
+                (identifier,),
+            ).fetchone()
+        return int(count)
 
     def rate(self, identifier: str, value: int, *, now: datetime) -> None:
         """Add to the feedback on a memory: 1 for good, -1 for bad."""

@@ -313,14 +313,6 @@ class Memories:
                 }
             return {identifier for (identifier,) in connection.execute("SELECT id FROM memories")}
 
-    def recalled(self, ids: Sequence[str]) -> None:
-        """Count one recall of each memory."""
-        with self._database.write() as connection:
-            connection.executemany(
-                "UPDATE memories SET recalls = recalls + 1 WHERE id = ?",
-                [(identifier,) for identifier in ids],
-            )
-
 
 def _analysed(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
     frame = (memory.title, " ".join(memory.tags), memory.uri)

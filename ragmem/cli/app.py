@@ -26,6 +26,8 @@ COMMANDS: dict[str, Entry] = {
     "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
     "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
+    "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
+    "pin": Entry("ragmem.cli.pin", "Let a memory never expire."),
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
     "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),

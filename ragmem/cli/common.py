@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 import orjson
 import typer
 
+from ragmem.config.variables import SESSION_VARIABLE
 from ragmem.errors import EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 
@@ -22,6 +23,15 @@ LimitOption = Annotated[int | None, typer.Option("--limit", "-n", min=1, max=10_
 SourcesFileOption = Annotated[
     Path | None,
     typer.Option("--sources", metavar="FILE", help="Use this sources.toml alone.", dir_okay=False),
+]
+SessionOption = Annotated[
+    str,
+    typer.Option(
+        "--session",
+        metavar="ID",
+        envvar=SESSION_VARIABLE,
+        help="The assistant's session that asks: what answers it counts as recalled.",
+    ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")]
 

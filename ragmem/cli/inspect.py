@@ -22,6 +22,7 @@ from ragmem.cli.inspect_code import code, say_code
 from ragmem.cli.inspect_export import graph
 from ragmem.cli.inspect_graph import communities, entity, path, timeline
 from ragmem.cli.inspect_impact import impact
+from ragmem.cli.inspect_life import say_life
 from ragmem.cli.inspect_lifecycle import lifecycle
 from ragmem.cli.inspect_merges import merges
 from ragmem.cli.inspect_records import records
@@ -138,7 +139,7 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
     return EXIT_OK
 
 
-_TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_by", "replaced"})
+_TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_by", "replaced", "life"})
 
 
 @app.command()
@@ -146,9 +147,10 @@ def memory(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Show one memory whole: where it comes from, how it was judged, its code, its chunks and its text."""
+    """Show one memory whole: where it comes from, how it was judged, its life, code, chunks and text."""
     from ragmem.services.code_links import code_of
     from ragmem.services.code_shapes import links_shape
+    from ragmem.services.living import life_shape
     from ragmem.services.shapes import memory_shape
     from ragmem.services.superseding import (
         former_shape,
@@ -161,6 +163,7 @@ def memory(
     with open_memory() as opened:
         found = opened.memory(identifier)
         superseded, replaced = standing(opened.catalog, found)
+        life = life_shape(opened.standing(found.id))
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
     shape = memory_shape(found, verbatim=True) | {
@@ -171,6 +174,7 @@ def memory(
         "code": code_links,
         "superseded_by": superseded_shape(superseded) if superseded else None,
         "replaced": [former_shape(former) for former in replaced],
+        "life": life,
     }
     if as_json:
         say_json({"schema": 1, "memory": shape})
@@ -189,6 +193,7 @@ def memory(
         )
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
     say_code(code_links)
+    say_life(life)
     if found.summary:
         say(f"\n{bold('summary')}\n{printable(found.summary)}")
     say(f"\n{printable(found.text)}")

@@ -13,6 +13,7 @@ from ragmem.cli.common import (
     JsonOption,
     LimitOption,
     QuietOption,
+    SessionOption,
     SourcesFileOption,
     bold,
     dim,
@@ -118,6 +119,7 @@ def query(
     history: Annotated[
         bool, typer.Option("--history", help="Show what is superseded as well, and by what.")
     ] = False,
+    session: SessionOption = "",
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
@@ -145,10 +147,9 @@ def query(
 
     if sum((as_json, as_lines, as_ids, as_context)) > 1:
         raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
-    if every and project:
-        raise UsageError("--all and --project exclude each other", hint="give one of them")
-    if mode and route is not RouteName.AUTO:
-        raise UsageError("--mode and --route exclude each other", hint="LightRAG's modes know no route")
+    _refuse_contradictions(
+        every=every and bool(project), modes=mode is not None and route is not RouteName.AUTO
+    )
     asked = _question_read() if text == "-" else text
     moment = now()
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
@@ -171,6 +172,7 @@ def query(
             history=history,
         )
         routed = ask_by_route(memory, question, None if route == RouteName.AUTO else route.value, now=moment)
+        memory.recalled(routed.answer, session=session)
     answer = routed.answer
     if not quiet:
         for note in answer.notes:
@@ -211,6 +213,13 @@ def query(
             where = "any project" if projects is None else "this project and yours (--all asks every project)"
             tell(f"{'no memory' if routed.shown else 'nothing'} found in {where}")
     return EXIT_OK if answer.matches or routed.shown else EXIT_NO
+
+
+def _refuse_contradictions(*, every: bool, modes: bool) -> None:
+    if every:
+        raise UsageError("--all and --project exclude each other", hint="give one of them")
+    if modes:
+        raise UsageError("--mode and --route exclude each other", hint="LightRAG's modes know no route")
 
 
 def _question_read() -> str:

@@ -9,6 +9,9 @@ from ragmem.config.places import HOME_VARIABLE
 
 PREFIX = "RAGMEM_"
 
+SESSION_VARIABLE = f"{PREFIX}SESSION"
+"""Names the session of an assistant that a command runs in."""
+
 _NOT_A_LETTER = re.compile(r"[^A-Z0-9]+")
 
 
@@ -17,7 +20,7 @@ class Variables:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._given = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
-        self._known = {HOME_VARIABLE, OFFLINE_VARIABLE}
+        self._known = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE}
         self._sections: set[str] = set()
 
     def find(self, *key: str) -> tuple[str, str] | None:

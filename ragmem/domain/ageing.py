@@ -31,7 +31,7 @@ def age(
     given = list(entries)
     ages = ages_of(given)
     return [
-        _decided(entry, ages[entry.id], degree.get(entry.id, 0), policy, template=entry.id in templates)
+        decided(entry, ages[entry.id], degree.get(entry.id, 0), policy, template=entry.id in templates)
         for entry in given
     ]
 
@@ -79,9 +79,10 @@ def standing(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
     return next(((rule, reason) for holds, rule, reason in rules if holds), ("", ""))
 
 
-def _decided(
-    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, template: bool
+def decided(
+    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, template: bool = False
 ) -> Decision:
+    """Return what becomes of one memory with so many newer ones and connections; see `age`."""
     rule, reason = standing(entry, policy)
     if rule:
         return Decision(entry.id, "keep", rule, reason, age=newer)

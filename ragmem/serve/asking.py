@@ -49,7 +49,9 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
     memory.require()
     if request.projects is not None:
         question = replace(question, projects=memory.named_projects(request.projects))
-    return ask_by_route(memory, question, wanted, now=now())
+    routed = ask_by_route(memory, question, wanted, now=now())
+    memory.recalled(routed.answer, session=request.session)
+    return routed
 
 
 def query(memory: Ragmem, request: QueryRequest) -> QueryResponse:

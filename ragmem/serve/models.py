@@ -80,6 +80,14 @@ class QueryRequest(BaseModel):
     projects: list[_Label] | None = Field(
         default=None, max_length=100, description="Ours: only these projects (name, id, or `user`); else all."
     )
+    history: bool = Field(
+        default=False, description="Ours: show what is superseded as well, and by what; else it is hidden."
+    )
+    session: _Label = Field(
+        default="",
+        description="Ours: the assistant's session that asks; what the mode `ragmem` finds for it counts as "
+        "recalled.",
+    )
 
     @property
     def engine_mode(self) -> Mode | None:

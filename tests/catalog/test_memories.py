@@ -15,6 +15,7 @@ from ragmem.catalog.edits import edits_of
 from ragmem.catalog.fulltext import search
 from ragmem.catalog.invariants import violations
 from ragmem.catalog.latest import Sort, latest
+from ragmem.catalog.lives import Recall
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.errors import NotFoundError
@@ -67,7 +68,7 @@ def test_what_is_accepted_comes_back_as_it_was(catalog, make):
 def test_a_replaced_memory_keeps_its_first_day_and_its_recalls(catalog, make):
     memory, chunks = make("a")
     catalog.memories.accept([(memory, chunks)])
-    catalog.memories.recalled([memory.id])
+    catalog.lives.recalled([Recall(memory.id, "5f2c", NOW)])
     later = replace(
         memory, text="new", created_at=NOW + timedelta(days=3), updated_at=NOW + timedelta(days=3)
     )

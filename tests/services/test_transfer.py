@@ -18,6 +18,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
 from ragmem.catalog.extractions import Choice
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.lives import Recall
 from ragmem.catalog.model_record import ACTIVE, ModelRecord
 from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction_answer import Answer
@@ -205,7 +206,7 @@ def test_a_second_copy_brings_what_has_changed_since(place, other):
     place.moved_to(other)
     text = "# Note 3\n\nOther words about Caddy.\n"
     place.add(make(3, text=text, content_hash=content_hash(text), updated_at=NOW + timedelta(days=1)))
-    place.catalog.memories.recalled([make(4).id])
+    place.catalog.lives.recalled([Recall(make(4).id, "5f2c", NOW)])
     done = place.moved_to(other)
 
     assert (done.written, done.unchanged) == (2, 29)

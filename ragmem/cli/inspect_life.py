@@ -1,0 +1,28 @@
+"""The life of one memory as `inspect memory` shows it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragmem.cli.common import bold, plural, printable, say
+
+WIDTH = 12
+
+
+def say_life(life: Mapping[str, Any]) -> None:
+    """Show a memory's type, where it is in its life, and the rule by which it stands there."""
+    parts = [
+        life["type"],
+        "pinned" if life["pinned"] else life["life"],
+        f"{life['age']} newer in its project",
+        plural(life["connections"], "connection"),
+    ]
+    if life["reprieves"]:
+        parts.append(plural(life["reprieves"], "reprieve"))
+    if life["sessions"]:
+        parts.append(f"recalled in {plural(life['sessions'], 'session')}")
+    if life["feedback"]:
+        parts.append(f"feedback {life['feedback']:+d}")
+    if life["superseded_by"]:
+        parts.append(f"superseded by {life['superseded_by'][:WIDTH]}")
+    say(f"{bold('life'.ljust(WIDTH))} {', '.join(parts)}")
+    say(f"{bold('rule'.ljust(WIDTH))} {life['action']}, {life['rule']}: {printable(life['reason'])}")

@@ -1,0 +1,62 @@
+"""The life of one memory as people see it, and what they say of it: good, bad, pinned."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.domain.ageing import decided
+from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
+from ragmem.errors import NotFoundError
+from ragmem.services.recalls import session_id
+
+Verdict = Literal["good", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a memory is in its life, and what the next gc would decide of it if nothing else touched it."""
+
+    entry: Entry
+    newer: int
+    connections: int
+    decision: Decision
+
+
+def standing_of(catalog: Catalog, identifier: str, *, policy: LifecyclePolicy) -> Standing:
+    """Return the standing of a memory; raises NotFoundError where there is none with this full id."""
+    entry = catalog.lives.entry(identifier, policy=policy)
+    if entry is None:
+        raise NotFoundError(
+            f'no memory has the id "{identifier}"', hint="`ragmem query --ids TEXT` prints ids"
+        )
+    newer = catalog.lives.newer(identifier)
+    connections = catalog.connections.degree([identifier]).get(identifier, 0)
+    return Standing(entry, newer, connections, decided(entry, newer, connections, policy))
+
+
+def life_shape(standing: Standing) -> dict[str, Any]:
+    """Return a standing as data."""
+    entry, decision = standing.entry, standing.decision
+    return {
+        "type": entry.type.value,
+        "life": entry.life.value,
+        "age": standing.newer,
+        "connections": standing.connections,
+        "reprieves": entry.reprieves,
+        "sessions": entry.sessions,
+        "feedback": entry.feedback,
+        "pinned": entry.pinned,
+        "superseded_by": entry.superseded_by,
+        "action": decision.action,
+        "rule": decision.rule,
+        "reason": decision.reason,
+    }
+
+
+def rate(catalog: Catalog, identifier: str, verdict: Verdict, session: str, *, now: datetime) -> None:
+    """Keep that a memory was of use or not; what was none to a session was not recalled by it either."""
+    with catalog.database.write():
+        catalog.lives.rate(identifier, 1 if verdict == "good" else -1, now=now)
+        if verdict == "bad" and session_id(session):
+            catalog.lives.unrecall(identifier, session_id(session))

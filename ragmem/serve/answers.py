@@ -11,6 +11,7 @@ from ragmem.serve.models import GraphResponse, QueryDataResponse, QueryRequest, 
 from ragmem.services.context import context
 from ragmem.services.query import Answer
 from ragmem.services.shapes import found_text
+from ragmem.services.superseding import former_shape, superseded_shape
 
 CHARACTERS_PER_TOKEN = 4
 """The usual estimate for English text and code; LightRAG counts the same way here."""
@@ -124,6 +125,8 @@ def _chunk(number: int, match: Match) -> dict[str, Any]:
         "heading": match.chunk.heading,
         "kind": memory.kind.value,
         "project": memory.scope.project,
+        "replaced": [former_shape(former) for former in match.replaced],
+        "superseded_by": superseded_shape(match.superseded) if match.superseded else None,
     }
 
 

@@ -42,6 +42,7 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
         mode=request.engine_mode,
         keywords=tuple(dict.fromkeys((*request.hl_keywords, *request.ll_keywords))),
         expand=memory.settings.query.expand,
+        history=request.history,
     )
     wanted = None if request.route == "auto" else request.route
     if not memory.is_stored():

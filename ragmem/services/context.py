@@ -8,6 +8,7 @@ from ragmem.domain.framing import CLOSING, OPENING, inert
 from ragmem.domain.model import EPISODES, Category, Kind, Memory
 from ragmem.services.excerpt import Chosen, Excerpt
 from ragmem.services.query import Answer
+from ragmem.services.superseding import told_superseded
 
 MAX_CHARS = 9_000
 """Characters of a block unless a budget says otherwise; hooks may print 10,000."""
@@ -126,7 +127,13 @@ def context(
     """
     room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
     excerpts = distinct(
-        Excerpt(match.memory, (match.chunk, *match.also), home=home) for match in answer.matches
+        Excerpt(
+            match.memory,
+            (match.chunk, *match.also),
+            home=home,
+            note=told_superseded(match.superseded) if match.superseded else "",
+        )
+        for match in answer.matches
     )
     kept = room.less(opening()).less(closing(ending(len(excerpts), len(excerpts))))
     titles = {title: f"\n## {title}\n" for title in {group_of(match.memory) for match in answer.matches}}

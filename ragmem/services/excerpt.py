@@ -26,13 +26,19 @@ Chosen = frozenset[int]
 
 
 class Excerpt:
-    """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything."""
+    """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything.
 
-    def __init__(self, memory: Memory, chunks: Sequence[Chunk] = (), *, home: str = "") -> None:
+    `note` stands in the line above, where the memory does not hold any more.
+    """
+
+    def __init__(
+        self, memory: Memory, chunks: Sequence[Chunk] = (), *, home: str = "", note: str = ""
+    ) -> None:
         self.memory = memory
         self.text = memory.indexed_text
         self._chunks = tuple(chunks)
         self._home = home
+        self.note = note
         self._costs: dict[Chosen, tuple[int, int]] = {}
 
     @cached_property
@@ -104,7 +110,9 @@ class Excerpt:
         return self._costs[chosen]
 
     def says_the_same_as(self, other: "Excerpt") -> bool:
-        """Tell whether nearly all that one of the two says is said by the other."""
+        """Tell whether nearly all that one of the two says is said by the other, and both hold or neither."""
+        if bool(self.note) != bool(other.note):
+            return False
         smaller = min(len(self.pairs), len(other.pairs))
         return bool(smaller) and len(self.pairs & other.pairs) >= ALIKE * smaller
 
@@ -148,7 +156,7 @@ class Excerpt:
             title = title[: MAX_TITLE - 1].rstrip() + "…"
         said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
         extent = "summary" if memory.summary else "in part" if chosen < self.everything else ""
-        return redact(" | ".join(filter(None, (said, title, self._place(), extent))))[0]
+        return redact(" | ".join(filter(None, (said, self.note, title, self._place(), extent))))[0]
 
     def _place(self) -> str:
         """Return the file that the memory comes from, with ~ for the home; nothing for what is no file."""

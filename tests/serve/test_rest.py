@@ -5,10 +5,12 @@ import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
 from ragmem.catalog.model_record import ACTIVE
+from ragmem.domain.model import Supersession
 from ragmem.serve import asking
 from ragmem.serve.guard import MAX_BODY
 from ragmem.serve.workers import COUNT
@@ -534,3 +536,24 @@ def test_two_threads_open_one_store(open_memory):
     with ThreadPoolExecutor(8) as pool:
         stores = set(pool.map(lambda _: id(memory.store), range(32)))
     assert len(stores) == 1
+
+
+def test_what_is_superseded_is_hidden_unless_history_is_asked_for(client, filled):
+    texts = {
+        "2026-01-01T00:00:00Z": "The gulls are counted from the north pier with binoculars.",
+        "2026-02-01T00:00:00Z": "The gulls are counted from the south pier with a camera.",
+    }
+    ids = [
+        ok(client.post("/documents/text", text=text, file_source=f"{at}.md", event_time=at))["memory_ids"][0]
+        for at, text in texts.items()
+    ]
+    before, since = (datetime.fromisoformat(at) for at in texts)
+    filled.catalog.supersessions.put([Supersession(*ids, before, since, "declared", "said", since)])
+    question = "where are the gulls counted from, north pier"
+    (shown,) = (one for one in chunks(client, question) if one["memory_id"] in ids)
+    assert (shown["memory_id"], shown["superseded_by"]) == (ids[1], None)
+    assert [(one["full_id"], one["until"]) for one in shown["replaced"]] == [(ids[0], "2026-02-01T00:00:00Z")]
+    both = {one["memory_id"]: one for one in chunks(client, question, history=True)}
+    assert both[ids[0]]["superseded_by"]["full_id"] == ids[1]
+    told = ok(client.post("/query", query=question, mode="ragmem", history=True))["response"]
+    assert "superseded by" in told

@@ -65,8 +65,8 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":record"|":query"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         *) return 1 ;;
@@ -79,9 +79,11 @@ _ragmem_options() {
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --jsonl --drain --code --rebuild --dry-run --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --since -a --all -m --mode -r --route --expand --nearest --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --since -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
+        "feedback") _ragmem_words --session --json -h --help ;;
+        "pin") _ragmem_words --off --json -h --help ;;
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
-        "gc") _ragmem_words --missing --undo --run --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
         "inspect stats") _ragmem_words --json -h --help ;;
@@ -96,6 +98,7 @@ _ragmem_options() {
         "inspect records") _ragmem_words --type -p --project --spec --since -a --all -n --limit --json -h --help ;;
         "inspect code") _ragmem_words -p --project -n --limit --json -h --help ;;
         "inspect impact") _ragmem_words -d --depth -p --project -n --limit --svg -f --force --mermaid --json -h --help ;;
+        "inspect lifecycle") _ragmem_words -p --project -a --all -n --limit --svg -f --force --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
@@ -147,9 +150,11 @@ _ragmem_value() {
         "query:--since") action=: ;;
         "query:-m"|"query:--mode") action='_ragmem_words local global hybrid naive mix' ;;
         "query:-r"|"query:--route") action='_ragmem_words auto knowledge episode operational recon code' ;;
+        "query:--session") action=: ;;
         "query:-b"|"query:--budget") action=: ;;
         "query:--max-chars") action=: ;;
         "query:--sources") action=_ragmem_files ;;
+        "feedback:--session") action=: ;;
         "context:-b"|"context:--budget") action=: ;;
         "context:--max-chars") action=: ;;
         "context:-p"|"context:--project") action='_ragmem_known project' ;;
@@ -157,6 +162,11 @@ _ragmem_value() {
         "context:--prompt") action=: ;;
         "context:--sources") action=_ragmem_files ;;
         "gc:--run") action='_ragmem_known run' ;;
+        "gc:--restore") action=: ;;
+        "gc:-n"|"gc:--limit") action=: ;;
+        "gc:--only") action=: ;;
+        "gc:-p"|"gc:--project") action='_ragmem_known project' ;;
+        "gc:--budget") action=: ;;
         "gc:--sources") action=_ragmem_files ;;
         "inspect sources:--sources") action=_ragmem_files ;;
         "inspect entity:-p"|"inspect entity:--project") action='_ragmem_known project' ;;
@@ -190,6 +200,9 @@ _ragmem_value() {
         "inspect impact:-p"|"inspect impact:--project") action='_ragmem_known project' ;;
         "inspect impact:-n"|"inspect impact:--limit") action=: ;;
         "inspect impact:--svg") action=_ragmem_files ;;
+        "inspect lifecycle:-p"|"inspect lifecycle:--project") action='_ragmem_known project' ;;
+        "inspect lifecycle:-n"|"inspect lifecycle:--limit") action=: ;;
+        "inspect lifecycle:--svg") action=_ragmem_files ;;
         "inspect config:--sources") action=_ragmem_files ;;
         "inspect usage:--by") action='_ragmem_words day model purpose' ;;
         "inspect usage:--since") action=: ;;
@@ -221,10 +234,13 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest record query context gc doctor inspect export import backup restore store models serve ;;
+        ":0") _ragmem_words seed ingest record query feedback pin context gc doctor inspect export import backup restore store models serve ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
-        "inspect:0") _ragmem_words stats sources memory entity path communities timeline merges graph records code impact config usage log ;;
+        "feedback:0") action='_ragmem_known memory' ;;
+        "feedback:1") action='_ragmem_words good bad' ;;
+        "pin:0") action='_ragmem_known memory' ;;
+        "inspect:0") _ragmem_words stats sources memory entity path communities timeline merges graph records code impact lifecycle config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "inspect path:0") action='_ragmem_known entity' ;;

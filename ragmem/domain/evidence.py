@@ -59,7 +59,7 @@ _TOKEN = re.compile(rf"[^\W\d_]+(?:'[^\W\d_]+)?(?:-[^\W\d_]+)*|[{re.escape(_STOP
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _FOREIGN = re.compile(r"[^\W\d_a-zA-Z]")
 _OPENING = re.compile(
-    r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\])?[\s*_]*(?:(?:then|now|first,?|next,?|also) )?([a-z]+)"
+    r"(?:[-*+]|\d{1,4}[.)])?\s*(?:\[[ xX]\])?[\s*_]*(?:(?:then|now|first,?|next,?|also) )?([a-z]+)\b(?!:)"
 )
 _INLINE_CODE = re.compile(r"`[^`\n]{2,80}`")
 _MARKS = ".,;:!?()[]{}\"'*_“”‘’"  # noqa: RUF001

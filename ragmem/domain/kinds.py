@@ -64,8 +64,8 @@ _KIND_CUES = {
         (
             2.0,
             (
-                r"\b(?:root cause|the (?:issue|problem|bug|culprit) (?:was|is)|real bug|race condition|"
-                r"regression)\b"
+                r"\b(?:root cause|(?:the|see the) (?:issue|problem|bug|culprit)(?: was| is|\.)|real bug|"
+                r"race condition|regression)\b"
             ),
         ),
         (1.5, r"\b(?:traceback|exception|stack trace|segfault|panic|crash\w*|deadlock|corrupt\w*)\b"),
@@ -73,7 +73,7 @@ _KIND_CUES = {
         (1.0, r"\bissues?\b"),
         (0.7, r"\b(?:doesn't|does not|isn't|is not|wasn't|didn't|can't|cannot|won't|aren't) \w+"),
         (1.0, r"\b(?:errors?|fail(?:s|ed|ing|ure|ures)?|fatal|broke|broken|breaks)\b"),
-        (1.0, r"\bfix(?:ed|es)\b|\bwork ?arounds?\b"),
+        (1.0, r"\bfix(?:ed|es)\b|\bthe fix\b|\bwork ?arounds?\b"),
         (0.7, r"\b(?:missing|wrong|stale|incorrect\w*|unexpected\w*|undefined)\b"),
     ),
     Kind.ARCHITECTURE: _cues(
@@ -110,7 +110,7 @@ _KIND_CUES = {
             ),
         ),
         (0.7, r"`[\w.]*(?:/[\w.-]+)+/?`|^```(?:ts|typescript|sql|go|rust|json|ya?ml|toml)"),
-        (0.6, r"`[^`\n]{2,60}`"),
+        (0.4, r"`[^`\n]{2,60}`"),
         (0.7, r"^[ \t]{0,12}[|\u2502]?[ \t]*(?:\u251c|\u2514)"),
     ),
     Kind.RESEARCH: _cues(
@@ -142,6 +142,7 @@ _KIND_CUES = {
             _HEAD + r"(?:status|progress|next steps?|tasks?|to-?do|"
             r"plan|timeline|phase|personas?|commits?|skills?)\b",
         ),
+        (3.0, r"^#{1,6}[ \t][^\n]{0,20}\b(?:step|phase|task)\W{0,2}\d"),
         (1.0, r"\b(?:let me|i'll|i will|i'm going to|can you|could you|please|next,? i)\b"),
         (0.7, r"\b(?:phase \d|step \d|milestone|in progress|completed|next steps?|todo)\b"),
     ),
@@ -171,8 +172,8 @@ _FIX = re.compile(
     _FLAGS,
 )
 _FINDING = re.compile(
-    r"\b(?:root cause|the (?:issue|problem|culprit|bug) (?:was|is)|caused by|identified|turned out|"
-    r"because|due to)\b",
+    r"\b(?:root cause|(?:the|see the) (?:issue|problem|culprit|bug)(?: was| is|\.)|caused by|identified|"
+    r"turned out|because|due to)",
     _FLAGS,
 )
 _GOTCHA = _cues(
@@ -243,7 +244,7 @@ def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
 
 
 def detect_category(text: str, *, title: str = "") -> Category:
-    """Return what sort of knowledge a text is; the first that fits of these, else none.
+    """Return what sort of knowledge a text is: an error with its fix before all, else what most speaks for.
 
     error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of
     building that works here; best_practice: a rule of good work.
@@ -253,10 +254,12 @@ def detect_category(text: str, *, title: str = "") -> Category:
     if all(_occurs(read, cue, length) for cue in (_FINDING, _FIX, _ERROR)):
         return Category.ERROR_SOLUTION
     floor = _CATEGORY_FLOOR + length - 1
-    for category, cues in _CATEGORY_CUES.items():
-        if _score(read, cues) >= floor:
-            return category
-    return Category.NONE
+    scores = {category: _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
+    if is_protected(read):
+        # Someone's standing instruction is mostly a rule of good work.
+        scores[Category.BEST_PRACTICE] += 1
+    best = max(scores, key=lambda category: scores[category])
+    return best if scores[best] >= floor else Category.NONE
 
 
 def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:

@@ -1,0 +1,204 @@
+"""Make one text of memories about one thing, by rule: every distinct statement, dated and in order."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ragmem.domain.blocks import Block, Form, blocks, statements
+from ragmem.domain.keywords import keywords
+from ragmem.domain.lifecycle import PROTECTED_TYPES, Entry, EntryType
+from ragmem.domain.words import words_of
+
+REPEATED = 4
+"""Words from which a statement says the same wherever it stands; "It works now." does not."""
+
+TITLE_WORDS = 4
+MAX_TITLE_CHARS = 80
+
+_AROUND = ".,;:!?\"'()[]{}*_`\u2018\u2019\u201c\u201d"
+
+Statement = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What several memories say as one; `metadata` tells of which it was made, from where and when."""
+
+    title: str
+    text: str
+    type: EntryType
+    protected: bool
+    event_time: datetime
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+def merge(entries: Sequence[Entry], superseded: Mapping[str, str]) -> Merged:
+    """Return one memory that says what all of these say; `superseded` is older id -> newer id among them.
+
+    What holds comes by event time, each under its date, where there is more than one; what a newer memory
+    has made untrue follows that one, with the time for which it was so. Statements of four words or more that
+    are the same but for case, marks and white space come once; all else is verbatim. The type of a protected
+    memory is inherited, else the most frequent one. The order of the entries does not matter; there must be
+    one at least.
+    """
+    ordered = sorted(entries, key=_when)
+    newest = ordered[-1].memory
+    guarded = [entry for entry in ordered if entry.protected]
+    return Merged(
+        title=_title(ordered),
+        text="\n\n".join(_parts(ordered, superseded)),
+        type=_type(guarded or ordered),
+        protected=bool(guarded),
+        event_time=newest.event_time,
+        tags=tuple(dict.fromkeys(tag for entry in ordered for tag in entry.memory.tags)),
+        metadata={
+            "merged_from": " ".join(entry.id for entry in ordered),
+            "merged_dates": " ".join(_date(entry) for entry in ordered),
+            "merged_sources": " ".join(dict.fromkeys(entry.memory.source for entry in ordered)),
+        },
+    )
+
+
+def said(text: str) -> frozenset[Statement]:
+    """Return what a text states, in a form in which the same statements are equal."""
+    found = (normal(text[start:end]) for block in blocks(text) for start, end in _stated(text, block))
+    return frozenset(statement for statement in found if statement)
+
+
+def normal(statement: str) -> Statement:
+    """Return the words of a statement without the marks around them; plain words in small letters.
+
+    Flags, paths and names keep their form: `-D` is not `-d`.
+    """
+    words = (word.strip(_AROUND) for word in statement.split())
+    return tuple(word.casefold() if word.isalpha() else word for word in words if word)
+
+
+def _parts(ordered: Sequence[Entry], superseded: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paragraphs of a merged memory."""
+    known = {entry.id: entry for entry in ordered}
+    former: dict[str, list[Entry]] = {}
+    for entry in reversed(ordered):
+        newer = superseded.get(entry.id, "")
+        if newer in known and newer != entry.id:
+            former.setdefault(newer, []).append(entry)
+    replaced = {entry.id for found in former.values() for entry in found}
+    written: set[str] = set()
+    seen: set[Statement] = set()
+    holding = [entry for entry in ordered if entry.id not in replaced]
+    current = {entry.id: _distinct(entry, seen) for entry in holding}
+    dated = len({_date(entry) for entry in ordered}) > 1
+
+    def write(entry: Entry, text: str, label: str) -> Iterator[str]:
+        written.add(entry.id)
+        if text:
+            yield _labelled(label, text)
+        for older in former.get(entry.id, ()):
+            if older.id not in written:
+                label = f"Was so until {_date(entry)} (from {_date(older)})"
+                yield from write(older, _distinct(older, seen), label)
+
+    for entry in holding:
+        yield from write(entry, current[entry.id], _date(entry) if dated else "")
+    for entry in ordered:
+        # Only where memories are said to replace each other, in a circle.
+        if entry.id not in written:
+            yield from write(entry, _distinct(entry, seen), _date(entry))
+
+
+def _labelled(label: str, text: str) -> str:
+    if not label:
+        return text
+    plain = next(blocks(text)).form is Form.PARAGRAPH
+    return f"{label}: {text}" if plain else f"{label}:\n\n{text}"
+
+
+def _distinct(entry: Entry, seen: set[Statement]) -> str:
+    """Return the text of a memory, behind its title, without what was `seen` before; add what it states."""
+    text = entry.text.strip()
+    new: set[Statement] = set()
+    kept: list[str] = []
+    start = 0
+    for block in blocks(text):
+        spans = list(_stated(text, block))
+        found = [normal(text[begin:end]) for begin, end in spans]
+        again = [len(one) >= REPEATED and (one in seen or one in new) for one in found]
+        new.update(found)
+        if block.form is Form.HEADING or not any(again):
+            continue
+        if all(again):
+            spans, again = [(block.start, block.end)], [True]
+        elif block.form is not Form.PARAGRAPH:
+            continue
+        for (begin, end), repeated in zip(spans, again, strict=True):
+            if repeated:
+                kept.append(text[start:begin])
+                start = end
+    kept.append(text[start:])
+    seen |= new
+    joined = "".join(part if not at else part.lstrip(" \t") for at, part in enumerate(kept)).strip()
+    while "\n\n\n" in joined:
+        joined = joined.replace("\n\n\n", "\n\n")
+    title = entry.memory.title.strip()
+    if title and joined and not _stands_in(title, entry.text):
+        return f"{title}: {joined}" if next(blocks(joined)).form is Form.PARAGRAPH else f"{title}\n\n{joined}"
+    return joined
+
+
+def _stands_in(title: str, text: str) -> bool:
+    """Tell whether a text has its title, or the beginning that a clipped one has."""
+    return " ".join(normal(title.rstrip("\u2026"))) in " ".join(normal(text))
+
+
+def _stated(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """Yield the spans of what a block states: sentences; a heading, a table and a fence are one each."""
+    if block.form in {Form.PARAGRAPH, Form.ITEM}:
+        yield from statements(text, block.start, block.end)
+    elif block.form is not Form.RULE:
+        yield block.start, block.end
+
+
+def _title(ordered: Sequence[Entry]) -> str:
+    """Return the title that all have, else the words that most of them share, else that of the newest."""
+    titles = {entry.memory.title.strip() for entry in ordered}
+    if len(titles) == 1 and (title := titles.pop()):
+        return title
+    having: Counter[tuple[str, ...]] = Counter()
+    form: dict[tuple[str, ...], str] = {}
+    for entry in ordered:
+        stems: dict[tuple[str, ...], str] = {}
+        for word in keywords(entry.text[: MAX_TITLE_CHARS * 20]):
+            if len(word) > 1:
+                stems.setdefault(tuple(words_of(word)), word)
+        for key, word in stems.items():
+            having[key] += 1
+            form.setdefault(key, word)
+    most = max(2, (len(ordered) + 1) // 2)
+    shared = [form[key] for key, count in having.most_common() if key and count >= most][:TITLE_WORDS]
+    title = ", ".join(_fitting(shared))
+    return title or ordered[-1].memory.title or " ".join(ordered[-1].text.split())[:MAX_TITLE_CHARS]
+
+
+def _fitting(words: Iterable[str]) -> Iterator[str]:
+    left = MAX_TITLE_CHARS
+    for word in words:
+        left -= len(word) + 2
+        if left >= 0:
+            yield word
+
+
+def _type(entries: Sequence[Entry]) -> EntryType:
+    """Return the type that most have, of those that protect where there is one; the newest's of equals."""
+    types = [entry.type for entry in reversed(entries)]
+    protecting = [one for one in types if one in PROTECTED_TYPES]
+    return Counter(protecting or types).most_common(1)[0][0]
+
+
+def _date(entry: Entry) -> str:
+    return entry.memory.event_time.astimezone(UTC).date().isoformat()
+
+
+def _when(entry: Entry) -> tuple[float, int, str]:
+    return entry.memory.event_time.timestamp(), entry.number, entry.id

@@ -1,0 +1,133 @@
+"""Memories about one thing as one text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragmem.domain.consolidation import Merged, merge, said
+from ragmem.domain.lifecycle import Entry, EntryType
+from ragmem.domain.model import Memory, Scope, content_hash
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NOTHING: Mapping[str, str] = {}
+
+
+def entry(number: int, text: str, *, protected: bool = False, title: str = "", kind: str = "") -> Entry:
+    at = NOW + timedelta(days=number)
+    name = f"m{number}"
+    metadata = {"type": kind} if kind else {}
+    memory = Memory(name, "note", name, text, title, at, at, at, content_hash(text), Scope("shop"))
+    return Entry(replace(memory, protected=protected, metadata=metadata, tags=(f"tag{number % 2}",)), number)
+
+
+def merged(*texts: str, superseded: Mapping[str, str] = NOTHING) -> Merged:
+    return merge([entry(number, text) for number, text in enumerate(texts)], superseded)
+
+
+def test_what_holds_comes_by_time_under_its_date() -> None:
+    assert merged("The kiln is fired at 900 degrees.", "Glaze runs above 940.").text == (
+        "2026-03-01: The kiln is fired at 900 degrees.\n\n2026-03-02: Glaze runs above 940."
+    )
+
+
+def test_memories_of_one_day_need_no_dates() -> None:
+    one, other = entry(0, "The kiln is fired at 900."), entry(0, "Glaze runs above 940.")
+    text = merge([one, Entry(replace(other.memory, id="m9"), 9)], {}).text
+    assert text == "The kiln is fired at 900.\n\nGlaze runs above 940."
+
+
+def test_a_contradiction_is_kept_behind_what_holds_with_both_dates() -> None:
+    found = merged(
+        "The kiln is fired at 900 degrees.",
+        "Shelves are coated in March.",
+        "The kiln is fired at 960 degrees now.",
+        superseded={"m0": "m2"},
+    )
+    assert found.text == (
+        "2026-03-02: Shelves are coated in March.\n\n"
+        "2026-03-03: The kiln is fired at 960 degrees now.\n\n"
+        "Was so until 2026-03-03 (from 2026-03-01): The kiln is fired at 900 degrees."
+    )
+
+
+def test_a_statement_that_was_made_twice_comes_once() -> None:
+    found = merged(
+        "The door sensor sticks when it is wet. Dry it first.",
+        "**The door sensor** sticks, when it is wet! Cold makes it worse.",
+    )
+    assert found.text.count("door sensor") == 1
+    assert found.text.endswith("2026-03-02: Cold makes it worse.")
+
+
+def test_a_short_statement_stays_where_it_stands() -> None:
+    assert (
+        merged("The fan was swapped. It works now.", "The fuse was swapped. It works now.").text.count(
+            "It works"
+        )
+        == 2
+    )
+
+
+def test_a_flag_is_not_the_same_flag_in_small_letters() -> None:
+    assert "-d" in merged("Run the tool with -D always.", "Run the tool with -d always.").text
+
+
+def test_a_list_keeps_its_form() -> None:
+    found = merged("Steps for a firing:\n\n- load the shelves\n- close the vent", "The vent sticks.")
+    assert "- load the shelves\n- close the vent" in found.text
+
+
+def test_a_title_that_says_more_than_the_text_is_kept() -> None:
+    entries = [entry(0, "It sticks when wet.", title="Vent of kiln 2"), entry(1, "Dry it first.")]
+    assert "Vent of kiln 2: It sticks when wet." in merge(entries, {}).text
+
+
+def test_a_protected_type_is_inherited() -> None:
+    entries = [entry(0, "We fire at 900.", kind="decision"), entry(1, "a"), entry(2, "b"), entry(3, "c")]
+    found = merge(entries, {})
+    assert found.protected
+    assert found.type is EntryType.DECISION
+    assert not merge(entries[1:], {}).protected
+
+
+def test_it_tells_where_it_comes_from() -> None:
+    found = merged("one", "two")
+    assert found.metadata["merged_from"] == "m0 m1"
+    assert found.metadata["merged_dates"] == "2026-03-01 2026-03-02"
+    assert found.tags == ("tag0", "tag1")
+    assert found.event_time == NOW + timedelta(days=1)
+
+
+def test_the_title_is_what_they_share() -> None:
+    found = merged("The kiln vent sticks.", "Our kiln has a vent of brass.", "A kiln fires at 900.")
+    assert found.title.split(", ")[:2] == ["kiln", "vent"]
+
+
+words = st.sampled_from(
+    "The vent sticks at 900 degrees -d -D kiln.toml not NOT is glaze, ok # - | ``` 1.".split()
+)
+sentences = st.lists(words, min_size=1, max_size=7).map(lambda found: " ".join(found) + ".")
+texts = st.lists(sentences, min_size=1, max_size=4).flatmap(
+    lambda found: st.sampled_from([" ", "\n", "\n\n", "\n- "]).map(lambda between: between.join(found))
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(texts, min_size=1, max_size=5),
+    st.dictionaries(st.sampled_from(["m0", "m1", "m2"]), st.sampled_from(["m1", "m2", "m3"])),
+    st.permutations(range(5)),
+)
+def test_no_statement_is_lost_in_whatever_order(
+    found: Sequence[str], superseded: Mapping[str, str], order: Sequence[int]
+) -> None:
+    entries = [entry(number, text) for number, text in enumerate(found)]
+    text = merge(entries, superseded).text
+    whole = " ".join(" ".join(one) for one in sorted(said(text)))
+    for one in entries:
+        for statement in said(one.text):
+            assert " ".join(statement) in whole
+    assert merge([entries[at] for at in order if at < len(entries)], superseded).text == text

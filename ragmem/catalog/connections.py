@@ -319,6 +319,17 @@ class Connections:
                 connection.execute("UPDATE compared SET model = '' WHERE model = ?", (model,))
 
 
+def compare_again(connection: databases.Connection, number: int, project: str) -> None:
+    """Let a memory that was written anew be compared anew, and part it from those of other projects."""
+    for this, other in (("low", "high"), ("high", "low")):
+        connection.execute(
+            f"DELETE FROM connections WHERE {this} = ?1 AND EXISTS"
+            f" (SELECT 1 FROM memories m WHERE m.n = {other} AND m.project <> ?2)",
+            (number, project),
+        )
+    connection.execute("UPDATE compared SET model = '' WHERE memory = ?", (number,))
+
+
 def _connection(row: Sequence[Any]) -> Connection:
     one, other = sorted(row[:2])
     return Connection(one, other, *row[2:])

@@ -74,6 +74,27 @@ _NAME_RULES: tuple[tuple[str, str], ...] = (
     ),
 )
 
+_CONNECTION_RULES: tuple[tuple[str, str], ...] = (
+    (
+        "connections do not go from a lower to a higher memory",
+        "SELECT low FROM connections WHERE low >= high ORDER BY low",
+    ),
+    (
+        "memories of two projects are connected",
+        (
+            "SELECT a.id FROM connections c JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
+            " WHERE a.project <> b.project ORDER BY a.id"
+        ),
+    ),
+    (
+        "connections lead to memories that do not exist",
+        (
+            "SELECT c.low FROM connections c WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.n = c.low)"
+            " OR NOT EXISTS (SELECT 1 FROM memories m WHERE m.n = c.high) ORDER BY c.low"
+        ),
+    ),
+)
+
 _SQLITE_RULES: tuple[tuple[str, str], ...] = (
     (
         "rows refer to others that do not exist",
@@ -151,6 +172,8 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
             rules = (*rules, *CODE_RULES)
         if table_exists(catalog.database, connection, "entity_names"):
             rules = (*rules, *_NAME_RULES)
+        if table_exists(catalog.database, connection, "connections"):
+            rules = (*rules, *_CONNECTION_RULES)
         for what, query in rules:
             names = [str(row[0]) for row in connection.execute(query)]
             if names:

@@ -8,6 +8,7 @@ import orjson
 
 from ragmem.catalog import edits, lexicon
 from ragmem.catalog.batches import batches, marks
+from ragmem.catalog.connections import compare_again
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.rows import (
     MEMORY_COLUMNS,
@@ -84,6 +85,7 @@ class Memories:
                 (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
                 _drop_chunks(connection, [number])
                 edits.record(connection, number, memory.metadata)
+                compare_again(connection, number, memory.scope.project)
                 connection.executemany(
                     "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
                     " VALUES (?,?,?,?,?,?)",

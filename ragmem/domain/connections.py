@@ -31,9 +31,9 @@ GROWTH = 1.5
 """A store that has grown, or shrunk, by this factor is measured anew."""
 
 NEAREST_SPREADS, FARTHEST_SPREADS = 2.0, 5.0
-"""Between so many spreads of random pairs `related` lies above `unrelated`: 2 in 100 lie above 2 by chance,
-and none above 5. Under the bundled model pairs of one topic lie 2 to 2.7 above within projects of one subject,
-and 4 to 5 in a store of all sorts."""
+"""Between so many spreads of random pairs `related` lies above `unrelated`: 2 in 100 lie beyond 2 by chance,
+none beyond 5. Under the bundled model pairs of one topic lie 2 to 2.7 above in projects of one subject, and
+4 to 5 in a store of all sorts."""
 
 COPY = 0.95
 """Cosine from which one text is a copy of another, and says nothing of what related ones have."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.connections import Edge, Member
-from ragmem.domain.connections import CONNECTED, Scale, sharing, strongest
+from ragmem.domain.connections import CONNECTED, MOST, Scale, rank, sharing, strongest
 from ragmem.domain.lifecycle import Entry
 from ragmem.domain.relatedness import Relatedness, strength
 from ragmem.ports import ShowsVectors
@@ -68,43 +68,53 @@ class Comparison:
         for near in self._search(fresh):
             asked = [self._members[place] for place in near.asked.tolist()]
             done.update(one.number for one in asked)
-            yield len(asked), self._write(asked, self._judged(near), done)
+            yield len(asked), self._write(asked, *self._judged(near), done)
 
     def strongest(self, ids: Iterable[str]) -> dict[str, float]:
         """Return the strength of the strongest link of these memories, of those that have vectors."""
+        return {key: max(links.values(), default=0.0) for key, links in self.links(ids).items()}
+
+    def links(self, ids: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Return with what each of these memories would be connected, and how strongly: by comparing all."""
         wanted = set(ids)
         asked = [place for place, one in enumerate(self._members) if one.id in wanted]
-        found = {self._members[place].id: 0.0 for place in asked}
-        for near in self._search(asked):
-            for edge in self._judged(near).values():
-                for number in (edge.low, edge.high):
-                    key = self._members[self._places[number]].id
-                    if key in found:
-                        found[key] = max(found[key], edge.strength)
+        found: dict[str, dict[str, float]] = {self._members[place].id: {} for place in asked}
+        for near in self._search(asked, exact=True):
+            _, own = self._judged(near)
+            for number, edges in own.items():
+                for edge in edges:
+                    other = edge.high if edge.low == number else edge.low
+                    links = found[self._members[self._places[number]].id]
+                    links[self._members[self._places[other]].id] = edge.strength
         return found
 
-    def _search(self, asked: Sequence[int]) -> Iterator[Near]:
+    def _search(self, asked: Sequence[int], *, exact: bool = False) -> Iterator[Near]:
         bar = self._scale.cosine(LOWEST)
-        return search(self._space, np.array(asked, np.intp), count=CANDIDATES, bar=bar, at_once=AT_ONCE)
+        rows = np.array(asked, np.intp)
+        return search(self._space, rows, count=CANDIDATES, bar=bar, at_once=AT_ONCE, exact=exact)
 
-    def _judged(self, near: Near) -> dict[_Pair, Edge]:
-        """Return the connections among the candidates of some memories."""
+    def _judged(self, near: Near) -> tuple[dict[_Pair, Edge], dict[int, list[Edge]]]:
+        """Return all connections among the candidates of some memories, and the strongest of each memory."""
         bounds = np.searchsorted(near.places, np.arange(len(near.asked) + 1)).tolist()
         columns, cosines = near.columns.tolist(), near.cosines.tolist()
         found: dict[_Pair, Edge] = {}
+        own: dict[int, list[Edge]] = {}
         for n, place in enumerate(near.asked.tolist()):
             part = slice(bounds[n], bounds[n + 1])
             others = dict(zip(columns[part], cosines[part], strict=True))
             others |= self._sharing_with(place, others)
             first = self._members[place]
             shares = self._relatedness.shared_with(first.id, [self._members[other].id for other in others])
+            edges = []
             for (other, cosine), shared in zip(others.items(), shares, strict=True):
                 strong = strength(self._scale.scaled(cosine), shared)
                 if strong >= CONNECTED:
                     second = self._members[other].number
-                    pair = (min(first.number, second), max(first.number, second))
-                    found[pair] = Edge(*pair, round(cosine, 4), round(shared, 4), round(strong, 4))
-        return found
+                    low, high = min(first.number, second), max(first.number, second)
+                    edges.append(Edge(low, high, round(cosine, 4), round(shared, 4), round(strong, 4)))
+            own[first.number] = sorted(edges, key=rank)[:MOST]
+            found |= {(edge.low, edge.high): edge for edge in edges}
+        return found, own
 
     def _sharing_with(self, place: int, known: Collection[int]) -> dict[int, float]:
         """Return the memories that share a rare name with one, beside those known, and their cosines."""
@@ -115,7 +125,13 @@ class Comparison:
             if other not in known and not (specs[place] and specs[other] and specs[place] != specs[other])
         }
 
-    def _write(self, asked: Sequence[Member], edges: Mapping[_Pair, Edge], done: Collection[int]) -> int:
+    def _write(
+        self,
+        asked: Sequence[Member],
+        edges: Mapping[_Pair, Edge],
+        own: Mapping[int, Sequence[Edge]],
+        done: Collection[int],
+    ) -> int:
         """Write what some memories are connected with; return how many connections.
 
         `done` are all that were compared in this run: they have seen these already.
@@ -126,6 +142,7 @@ class Comparison:
             for edge in self._connections.edges(one.number for one in asked if one.before)
             if edge.low not in done or edge.high not in done or new >= {edge.low, edge.high}
         ]
+        kept = {(edge.low, edge.high): edge for every in own.values() for edge in every}
         # A new one may be among the strongest of those that were compared before, and push another out.
         touched = {number for pair in edges for number in pair} & self._compared
         former = {
@@ -133,19 +150,14 @@ class Comparison:
             for one in self._connections.edges(touched)
             if one.low not in new and one.high not in new
         }
-        best = strongest({**former, **edges})
-        kept = [
-            edge
-            for pair, edge in edges.items()
-            if any(pair in best[number] for number in pair if number in new or number in touched)
-        ]
-        fallen = {pair for pair in former if not any(pair in best[number] for number in pair)}
+        best = strongest({**former, **edges}, of=touched)
+        kept |= {pair: edges[pair] for pairs in best.values() for pair in pairs if pair in edges}
+        fallen = {pair for pair in former if not any(pair in best.get(number, ()) for number in pair)}
         others = {number for pair in fallen for number in pair} - touched
-        if others:
-            held = strongest({(one.low, one.high): one for one in self._connections.edges(others)})
-            fallen -= {pair for number in others for pair in held[number]}
+        held = strongest({(one.low, one.high): one for one in self._connections.edges(others)}, of=others)
+        fallen -= {pair for pairs in held.values() for pair in pairs}
         return self._connections.write(
-            kept,
+            kept.values(),
             project=self._project,
             compared={one.number: one.content_hash for one in asked},
             model=self._model,

@@ -63,11 +63,16 @@ class Space:
         return np.asarray((one != other) & (one != 0) & (other != 0), np.bool_)
 
 
-def search(space: Space, asked: Rows, *, count: int, bar: float, at_once: int) -> Iterator[Near]:
-    """Yield what is near the asked rows, by a cosine of at least `bar`, for about `at_once` at a time."""
+def search(
+    space: Space, asked: Rows, *, count: int, bar: float, at_once: int, exact: bool = False
+) -> Iterator[Near]:
+    """Yield what is near the asked rows, by a cosine of at least `bar`, for about `at_once` at a time.
+
+    `exact`: all are compared, however long it takes.
+    """
     if not len(asked):
         return
-    if len(asked) * len(space.matrix) > EXACT_PAIRS:
+    if len(asked) * len(space.matrix) > EXACT_PAIRS and not exact:
         yield from _by_cells(space, asked, count=count, bar=bar, at_once=at_once)
         return
     everything = np.arange(len(space.matrix))

@@ -19,9 +19,9 @@ _UPSERT = (
 )
 # A successor that was merged lives on in what it was merged into.
 _STEP = (
-    f"SELECT {_SELECT}, m.id, (SELECT o.merged FROM merged_from o JOIN memories k ON k.id = o.merged"
-    " WHERE o.original = s.newer LIMIT 1) FROM supersessions s LEFT JOIN memories m ON m.id = s.newer"
-    " WHERE s.older IN ({})"
+    f"SELECT {_SELECT}, CASE WHEN m.id IS NULL THEN (SELECT o.merged FROM merged_from o"
+    " JOIN memories k ON k.id = o.merged WHERE o.original = s.newer LIMIT 1) ELSE m.id END"
+    " FROM supersessions s LEFT JOIN memories m ON m.id = s.newer WHERE s.older IN ({})"
 )
 
 _LONGEST = 100
@@ -126,14 +126,12 @@ class Supersessions:
             for _ in range(_LONGEST):
                 further: dict[str, list[str]] = {}
                 for batch in batches(at):
-                    for *row, there, merged in connection.execute(_STEP.format(marks(batch)), batch):
+                    for *row, last in connection.execute(_STEP.format(marks(batch)), batch):
                         step = _from(row)
                         further.setdefault(step.newer, []).extend(at[step.older])
-                        if there or merged:
-                            last = step.newer if there else merged
-                            for start in at[step.older]:
-                                if start != last:
-                                    found[start] = _joined(found.get(start), step, start, last)
+                        for start in at[step.older]:
+                            if last and start != last:
+                                found[start] = _joined(found.get(start), step, start, last)
                 if not further:
                     break
                 at = further
@@ -151,6 +149,8 @@ def forget_former_text(connection: Connection, memory: Memory) -> None:
 
 def _joined(before: Supersession | None, step: Supersession, start: str, last: str) -> Supersession:
     """Return how the start of a chain is superseded by the newer memory of a further step of it."""
+    if before is None and last == step.newer:
+        return step
     return replace(before or step, older=start, newer=last, newer_at=step.newer_at)
 
 

@@ -103,17 +103,17 @@ def accept(
 ) -> int:
     """Put everything into the inbox and print a line for each as soon as it is durable; return the exit code.
 
-    Standard input and the lines of it are looked at first, so that a wrong one lets nothing in. Raises
-    UsageError and StorageError; what was printed is stored even so.
+    All of it is looked at first, so that one wrong text or line lets nothing in. Raises UsageError and
+    StorageError; what was printed is stored even so.
     """
     data = folder_of("data", environ, home=home, cwd=cwd)
-    writes = list(_writes(request, cwd))
-    for write in writes:
-        inbox.checked(write["text"])
-    receipts = []
-    for write in writes:
+    sealed = []
+    for write in _writes(request, cwd):
         place = os.path.dirname(write["read_from"]) if "read_from" in write else cwd
-        receipt = inbox.put(data, folder=place, root=marked_root(place, home), at_ns=now_ns(), **write)
+        sealed.append(inbox.seal(folder=place, root=marked_root(place, home), at_ns=now_ns(), **write))
+    receipts = []
+    for one in sealed:
+        receipt = inbox.keep(data, one)
         receipts.append(receipt)
         if not request.as_json:
             of = "" if receipt.status == "accepted" else "of "
@@ -128,7 +128,7 @@ def accept(
 
 
 def _writes(request: Request, cwd: str) -> "Iterator[dict[str, Any]]":
-    """Yield the arguments of `inbox.put` for each text."""
+    """Yield the arguments of `inbox.seal` for each text."""
     said: dict[str, Any] = {**request.said, "tags": request.tags, "event_time": request.event_time}
     for text in request.texts:
         yield {**said, "text": text}

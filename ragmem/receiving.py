@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from ragmem.domain.model import State
 from ragmem.errors import BackendError
-from ragmem.inbox import Receipt, folder_in, is_empty, put
+from ragmem.inbox import Receipt, folder_in, put
+from ragmem.inbox.reading import is_empty
 from ragmem.opening import Opened, now
 from ragmem.readers.roots import marked_root
 
 if TYPE_CHECKING:
-    from ragmem.services.inbox import Drained, Waiting
+    from ragmem.services.inbox import Drained
+    from ragmem.services.inbox_waiting import Waiting
     from ragmem.services.progress import Progress
 
 # Services are imported where they are used: a question must not pay for them where nothing waits.
@@ -89,7 +91,7 @@ class Receiving(Opened):
 
     def inbox(self) -> "Waiting":
         """Return what lies in the inbox, and what of it nobody could read; nothing is changed."""
-        from ragmem.services.inbox import waiting
+        from ragmem.services.inbox_waiting import waiting
 
         return waiting(self.settings.places.data)
 

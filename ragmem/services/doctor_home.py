@@ -15,7 +15,7 @@ from ragmem.catalog.queue import holder, leftovers
 from ragmem.catalog.sqlite import LOCK_NAME
 from ragmem.services.backup import REPLACED, Backup, backups
 from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
-from ragmem.services.inbox import waiting
+from ragmem.services.inbox_waiting import waiting
 
 LITTLE_SPACE = 500_000_000
 """Bytes free from which on nobody needs to be told."""

@@ -8,17 +8,18 @@ taken in, and whoever indexes next makes the rest.
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from ragmem import inbox
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
 from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.errors import SourceError, StorageError, StoreBusyError
+from ragmem.inbox import folder_in, reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.inbox_drafts import drafts_of, said
+from ragmem.services.inbox_drafts import drafts_of
+from ragmem.services.inbox_waiting import names_in
 from ragmem.services.judge import Judged, judge
 from ragmem.services.scope import finder, remember_projects
 
@@ -64,40 +65,6 @@ class Drained:
         return len(self.ids) + self.duplicates
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What lies in an inbox: how many writes, since when, and what was set aside, with the reason."""
-
-    writes: int = 0
-    since: datetime | None = None
-    aside: tuple[tuple[Path, str], ...] = ()
-
-
-def waiting(data: Path) -> Waiting:
-    """Return what lies in the inbox of a home; nothing is changed."""
-    folder = inbox.folder_in(data)
-    names = inbox.waiting(folder)
-    since = None
-    if names:
-        try:
-            since = datetime.fromtimestamp(Path(folder, names[0]).lstat().st_mtime, UTC)
-        except FileNotFoundError:  # taken in since
-            names = inbox.waiting(folder)
-    aside = Path(folder, inbox.ASIDE)
-    found = sorted(aside.iterdir()) if aside.is_dir() else []
-    return Waiting(len(names), since, tuple((path, _problem(path)) for path in found))
-
-
-def _problem(path: Path) -> str:
-    try:
-        said(inbox.read(str(path)))
-    except SourceError as error:
-        return str(error)
-    except OSError as error:
-        return (error.strerror or str(error)).lower()
-    return "it can be read: move it back into the folder above"
-
-
 @dataclass(slots=True)
 class _Item:
     """A file of the inbox and what it says, as far as that is still wanted."""
@@ -120,8 +87,8 @@ def drain(
     nothing waits. Raises StoreBusyError and StorageError where the catalog cannot be written; what was taken
     in before is, and the rest waits.
     """
-    folder = Path(inbox.folder_in(settings.places.data))
-    names = inbox.waiting(str(folder))
+    folder = Path(folder_in(settings.places.data))
+    names = names_in(folder)
     done = Drained()
     if not names:
         return done
@@ -145,7 +112,7 @@ def drain(
             _take_in(catalog, items, projects, done, now=now, patience=rest)
         if _is_late(began, limits):
             break
-    done.left = len(inbox.waiting(str(folder)))
+    done.left = len(names_in(folder))
     return done
 
 
@@ -191,7 +158,7 @@ def _read(
 ) -> _Item | None:
     """Return what a file says; None where it is no write. One that has gone says nothing."""
     try:
-        write = inbox.read(str(path))
+        write = reading.read(str(path))
         drafts = drafts_of(write, catalog=catalog, projects=projects, settings=settings)
     except FileNotFoundError:
         return _Item(path, [])
@@ -210,7 +177,7 @@ def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Judged:
 
 def _set_aside(path: Path) -> bool:
     try:
-        inbox.set_aside(str(path.parent), path.name)
+        reading.set_aside(str(path.parent), path.name)
     except OSError:
         # Gone, or in a folder that cannot be written: it blocks nothing where it is, and `doctor` tells.
         return False
@@ -303,7 +270,7 @@ def _is_told(memory: Memory, alike: Sequence[Memory]) -> bool:
 
 def _sweep(folder: Path, now: datetime) -> None:
     """Remove drafts of writes whose process was killed: nobody was ever told that they are stored."""
-    for name in inbox.unfinished(str(folder)):
+    for name in reading.unfinished(str(folder)):
         path = folder / name
         try:
             if now.timestamp() - path.lstat().st_mtime > STALE.total_seconds():

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
+from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import USER, Draft, Kind, Scope
 from ragmem.errors import SourceError, UsageError
-from ragmem.inbox import Write
+from ragmem.inbox.reading import Write
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import NANOSECONDS, drafts_in
@@ -43,6 +44,7 @@ def said(write: Write) -> tuple[datetime, datetime | None, Kind | None]:
         event = datetime.fromisoformat(fields["event"]) if "event" in fields else None
         kind = Kind(fields["kind"]) if "kind" in fields else None
         int(fields.get("modified", 0))
+        EntryType(fields.get("type", EntryType.NOTE))
     except (KeyError, ValueError, OverflowError, OSError) as error:
         raise SourceError(f"its head says what cannot be: {error}") from error
     return at, event.replace(tzinfo=event.tzinfo or UTC) if event else None, kind

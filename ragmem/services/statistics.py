@@ -9,7 +9,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.config import Settings
 from ragmem.ports import Store
-from ragmem.services.inbox import waiting
+from ragmem.services.inbox_waiting import waiting
 
 
 def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, Any]:

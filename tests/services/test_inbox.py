@@ -1,5 +1,6 @@
 """What waits in the inbox is taken into the catalog once and in order, whoever is killed or does it."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -14,8 +15,11 @@ import pytest
 from ragmem import inbox
 from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
 from ragmem.domain.model import USER, State
+from ragmem.errors import StorageError
+from ragmem.inbox import reading
 from ragmem.memory import Ragmem
-from ragmem.services.inbox import QUICK_FILES, waiting
+from ragmem.services.inbox import QUICK_FILES
+from ragmem.services.inbox_waiting import waiting
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 SAID = "We decided to pin the driver at 2.9 because version 3 leaks connections."
@@ -42,7 +46,7 @@ class Place:
         return inbox.put(self.data, text, at_ns=time.time_ns(), **said)
 
     def names(self) -> list[str]:
-        return inbox.waiting(str(self.inbox))
+        return reading.waiting(str(self.inbox))
 
     def project(self, name: str) -> Path:
         root = self.folder / name
@@ -241,6 +245,52 @@ def test_what_is_no_write_is_set_aside_with_its_reason_and_blocks_nothing(place:
     assert set(found) == {"foreign.txt", "folder", "link.write", "pipe.write", "broken.write", "later.write"}
 
 
+def sealed(header: str, content: bytes) -> bytes:
+    rest = header.encode("utf-8", "surrogateescape") + b"\n\n" + content
+    return f"ragmem inbox 1 {hashlib.sha256(rest).hexdigest()}\n".encode() + rest
+
+
+@pytest.mark.parametrize(
+    ("header", "content", "reason"),
+    [
+        ("at 1", b"\xff", "it is no UTF-8"),
+        ("at 1\ntitle \udcff", b"text", "it is no UTF-8"),
+        ("at 1", b" \n", "it has no text"),
+        ("at soon", b"text", "its head says what cannot be"),
+        ("title x", b"text", "its head says what cannot be"),
+        ("at 1\ntype wish", b"text", "its head says what cannot be"),
+        ("at 1\nkind wish", b"text", "its head says what cannot be"),
+        ("at 1\nevent soon", b"text", "its head says what cannot be"),
+    ],
+)
+def test_a_file_whose_sum_is_right_and_whose_content_is_not_is_set_aside(
+    header, content, reason, place: Place
+):
+    place.put(SAID)
+    (place.inbox / "forged.write").write_bytes(sealed(header, content))
+    with place.opened() as memory:
+        assert memory.take_in().aside == 1
+        assert texts(memory) == [SAID]
+        ((_, told),) = memory.inbox().aside
+    assert told.startswith(reason)
+
+
+def test_an_inbox_that_is_no_folder_stops_no_question(place: Place):
+    with place.opened() as memory:
+        place.put(SAID)
+        memory.take_in()
+        place.inbox.rmdir()
+        place.inbox.write_text("")
+        answer = memory.query("why do we pin the driver")
+        assert [match.memory.text for match in answer.matches] == [SAID]
+        assert answer.notes[-1].startswith("what waits in the inbox was not asked: cannot read")
+        assert [check.status for check in memory.examine(read_only=True).checks if check.name == "inbox"] == [
+            "failed"
+        ]
+        with pytest.raises(StorageError, match="cannot write in"):
+            place.put("The second one of them.")
+
+
 def test_doctor_and_statistics_tell_what_waits_and_what_was_set_aside(place: Place):
     place.put(SAID)
     (place.inbox / "foreign.txt").write_text("hello")
@@ -381,7 +431,7 @@ def test_what_a_killed_writer_acknowledged_is_there_and_nothing_half(place: Plac
         process.kill()
         names += process.stdout.read().split()
     for name in place.names():
-        assert inbox.read(str(place.inbox / name)).text.count("word") == 2000
+        assert reading.read(str(place.inbox / name)).text.count("word") == 2000
     assert {f"{name}{inbox.SUFFIX}" for name in names if len(name) == 32} <= set(place.names())
 
 
@@ -435,4 +485,21 @@ def test_two_writers_and_two_drainers_at_once_lose_and_double_nothing(place: Pla
         f"{name} {number}" for name in ("one", "two", "same") for number in range(each)
     )
     assert waiting(place.data).aside == ()
-    assert inbox.unfinished(str(place.inbox)) == []
+    assert reading.unfinished(str(place.inbox)) == []
+
+
+def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits(place: Place, ragmem):
+    home = {"HOME": str(place.folder), "RAGMEM_HOME": str(place.folder / "ragmem")}
+    archive = place.folder / "backup.tar.gz"
+    place.put(SAID)
+    assert ragmem("backup", str(archive), **home).returncode == 0
+    place.put("The second one: we decided on blue.")
+    exported = ragmem("export", "-", **home)
+    assert SAID in exported.stdout
+    assert "we decided on blue" in exported.stdout
+    place.put("The third one: we decided on red.")
+    assert ragmem("restore", "--yes", str(archive), **home).returncode == 0
+    with place.opened() as memory:
+        assert texts(memory) == [SAID]
+        memory.take_in()
+        assert texts(memory) == ["The third one: we decided on red.", SAID]

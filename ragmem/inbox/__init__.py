@@ -4,9 +4,8 @@ Only the standard library's quickest parts are imported: a whole process has les
 """
 
 import os
-import stat
 
-from ragmem.errors import SourceError, StorageError, UsageError
+from ragmem.errors import StorageError, UsageError
 
 # What hashlib gives where it does without OpenSSL, which takes 5 ms to load: a fifth of what a write may cost
 # above Python itself. Its name is another since Python 3.12, and a build may lack it.
@@ -23,9 +22,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
-    from typing import Final, Literal
+    from typing import Final, Literal, Required, TypedDict, Unpack
 
     Status = Literal["accepted", "duplicate"]
+
+    class Said(TypedDict, total=False):
+        """What can be said of a text, see `seal`; `at_ns` must be."""
+
+        folder: "str | os.PathLike[str]"
+        root: "str | os.PathLike[str]"
+        at_ns: "Required[int]"
+        title: str
+        type: str
+        kind: str
+        source: str
+        uri: str
+        read_from: "str | os.PathLike[str]"
+        modified_ns: int
+        project: str
+        spec: str
+        session: str
+        tags: "Iterable[str]"
+        metadata: "Mapping[str, str] | None"
+        event_time: "datetime | None"
+
 
 FOLDER = "inbox"
 """Below the home's data."""
@@ -46,8 +66,19 @@ MOST_HEADER_BYTES = 256 * 1024
 SHORT = 12
 """Characters of a name that people see."""
 
-_MAGIC = "ragmem inbox 1 "
-_ESCAPES: "Final" = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
+MAGIC = "ragmem inbox 1 "
+ESCAPES: "Final" = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
+
+
+class Sealed:
+    """A write as the file that it will be: its name, its content, and its moment."""
+
+    __slots__ = ("at_ns", "name", "whole")
+
+    def __init__(self, name: str, whole: bytes, at_ns: int) -> None:
+        self.name = name
+        self.whole = whole
+        self.at_ns = at_ns
 
 
 class Receipt:
@@ -65,18 +96,9 @@ class Receipt:
         return self.name[:SHORT]
 
 
-class Write:
-    """A write as it was handed in; `fields` are what was said of it, without what is empty."""
-
-    __slots__ = ("fields", "metadata", "tags", "text")
-
-    def __init__(
-        self, text: str, fields: "Mapping[str, str]", tags: "tuple[str, ...]", metadata: "Mapping[str, str]"
-    ) -> None:
-        self.text = text
-        self.fields = fields
-        self.tags = tags
-        self.metadata = metadata
+def checksum(content: bytes) -> str:
+    """Return the SHA-256 of bytes in hexadecimal digits."""
+    return str(sha256(content).hexdigest())
 
 
 def folder_in(data: "str | os.PathLike[str]") -> str:
@@ -84,8 +106,16 @@ def folder_in(data: "str | os.PathLike[str]") -> str:
     return os.path.join(os.fspath(data), FOLDER)
 
 
-def put(
-    data: "str | os.PathLike[str]",
+def put(data: "str | os.PathLike[str]", text: str, **said: "Unpack[Said]") -> Receipt:
+    """Accept a text: it survives a killed process and a power cut from when this returns.
+
+    The same text, but for white space, of the same type and place is a duplicate while it waits; what the
+    catalog has already is seen when the write is taken in. Raises what `seal` and `keep` raise.
+    """
+    return keep(data, seal(text, **said))
+
+
+def seal(
     text: str,
     *,
     folder: "str | os.PathLike[str]" = "",
@@ -104,18 +134,16 @@ def put(
     tags: "Iterable[str]" = (),
     metadata: "Mapping[str, str] | None" = None,
     event_time: "datetime | None" = None,
-) -> Receipt:
-    """Accept a text: it survives a killed process and a power cut from when this returns.
+) -> Sealed:
+    """Return a text, and what is said of it, as the file that it will be; nothing is stored yet.
 
     `folder` is where it was written, `root` that of its project (`readers.roots`), which decides to whom it
     belongs unless `project` says so. `read_from` is the file whose text it is, to be read as such, with its
-    modification time; `at_ns` is the present. The same text, but for white space, of the same type and
-    place is a duplicate while it waits; what the catalog has already is seen when the write is taken in.
+    modification time; `at_ns` is the present, both in nanoseconds since 1970.
 
-    Raises UsageError for a text that is empty, too long or no text, or an unknown type; StorageError where
-    the home cannot be written.
+    Raises UsageError for a text that is empty, too long or no text, or an unknown type.
     """
-    content = checked(text)
+    content = _checked(text)
     if project and not project.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise UsageError(
             f'"{project}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
@@ -143,28 +171,32 @@ def put(
     header = _encoded("\n".join(lines), "title, tags and metadata")
     for name, value in places.items():
         header += f"\n{name} {_escaped(value)}".encode("utf-8", "surrogateescape") if value else b""
-    rest = header + b"\n\n" + content
     if len(header) > MOST_HEADER_BYTES:
         raise UsageError(
             f"title, tags and metadata are longer than {MOST_HEADER_BYTES:,} bytes", hint="shorten them"
         )
+    rest = header + b"\n\n" + content
     identity = [said[name] for name in ("project", "spec", "type", "source", "uri", "modified")]
     # What has a place of its own may be written there, changed, and changed back: each time counts.
     identity += [said["at"]] if uri else []
     key = "\x1f".join((places["root"], places["file"], *identity, " ".join(text.split())))
-    name = sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    whole = f"{_MAGIC}{sha256(rest).hexdigest()}\n".encode() + rest
+    name = checksum(key.encode("utf-8", "surrogateescape"))[:32]
+    return Sealed(name, f"{MAGIC}{checksum(rest)}\n".encode() + rest, at_ns)
+
+
+def keep(data: "str | os.PathLike[str]", sealed: Sealed) -> Receipt:
+    """Make a write durable; raises StorageError where the home cannot be written."""
     try:
-        new = _keep(folder_in(data), f"{name}{SUFFIX}", whole, at_ns)
+        new = _keep(folder_in(data), f"{sealed.name}{SUFFIX}", sealed.whole, sealed.at_ns)
     except OSError as error:
         raise StorageError(
             f'cannot write in "{folder_in(data)}": {(error.strerror or str(error)).lower()}',
             hint="check free space and permissions, or set RAGMEM_HOME to another folder",
         ) from error
-    return Receipt("accepted" if new else "duplicate", name)
+    return Receipt("accepted" if new else "duplicate", sealed.name)
 
 
-def checked(text: str) -> bytes:
+def _checked(text: str) -> bytes:
     """Return a text as it is stored; raises UsageError for one that cannot be."""
     content = _encoded(text, "the text")
     if not text.strip():
@@ -190,16 +222,9 @@ def _encoded(text: str, what: str) -> bytes:
 
 def _escaped(text: str) -> str:
     escaped = text.replace("\\", "\\\\")
-    for character, written in _ESCAPES:
+    for character, written in ESCAPES:
         escaped = escaped.replace(character, written)
     return escaped
-
-
-def _plain(text: str) -> str:
-    parts = text.split("\\\\")
-    for character, written in _ESCAPES:
-        parts = [part.replace(written, character) for part in parts]
-    return "\\".join(parts)
 
 
 def _keep(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
@@ -268,84 +293,3 @@ def _sync(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def is_empty(inbox: str) -> bool:
-    """Tell whether nothing waits; this is all that an empty inbox costs a question."""
-    return not _names(inbox)
-
-
-def waiting(inbox: str) -> list[str]:
-    """Return the names of the files that wait, in the order in which they were written."""
-    found = []
-    for name in _names(inbox):
-        try:
-            found.append((os.lstat(os.path.join(inbox, name)).st_mtime_ns, name))
-        except FileNotFoundError:
-            # Another process has taken it in since.
-            continue
-    return [name for _, name in sorted(found)]
-
-
-def _names(inbox: str) -> list[str]:
-    try:
-        names = os.listdir(inbox)
-    except FileNotFoundError:
-        return []
-    return [name for name in names if name != ASIDE and not name.startswith(".")]
-
-
-def unfinished(inbox: str) -> list[str]:
-    """Return the names of what killed processes left before it was stored, and of what is being written."""
-    try:
-        return [name for name in os.listdir(inbox) if name.startswith(".") and name.endswith(UNFINISHED)]
-    except FileNotFoundError:
-        return []
-
-
-def read(path: str) -> Write:
-    """Return the write in a file; raises SourceError that says why it is none, FileNotFoundError, OSError."""
-    most = MOST_BYTES + MOST_HEADER_BYTES + 1024
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise SourceError("it is not a regular file")
-        with open(descriptor, "rb", closefd=False) as file:
-            whole = file.read(most + 1) if status.st_size <= most else b""
-    finally:
-        os.close(descriptor)
-    if status.st_size > most or len(whole) > most:
-        raise SourceError("it is too large for a write")
-    first, _, rest = whole.partition(b"\n")
-    if not first.startswith(_MAGIC.rstrip("1 ").encode()):
-        raise SourceError("it is no write of ragmem")
-    if not first.startswith(_MAGIC.encode()):
-        raise SourceError("another release of ragmem wrote it")
-    if first != f"{_MAGIC}{sha256(rest).hexdigest()}".encode():
-        raise SourceError("it is damaged: the check sum is another")
-    return _parsed(rest)
-
-
-def _parsed(rest: bytes) -> Write:
-    header, _, content = rest.partition(b"\n\n")
-    fields: dict[str, str] = {}
-    tags: list[str] = []
-    metadata: dict[str, str] = {}
-    for line in header.decode("utf-8", "surrogateescape").split("\n"):
-        name, _, value = line.partition(" ")
-        if name == "tag":
-            tags.append(_plain(value))
-        elif name == "metadata":
-            key, _, text = value.partition("\t")
-            metadata[_plain(key)] = _plain(text)
-        else:
-            fields[name] = _plain(value)
-    return Write(content.decode("utf-8"), fields, tuple(tags), metadata)
-
-
-def set_aside(inbox: str, name: str) -> None:
-    """Move what is no write out of the way, under a name of its own; raises OSError."""
-    aside = os.path.join(inbox, ASIDE)
-    os.makedirs(aside, 0o700, exist_ok=True)
-    os.rename(os.path.join(inbox, name), os.path.join(aside, f"{name}-{os.urandom(4).hex()}"))

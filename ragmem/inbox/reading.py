@@ -1,0 +1,130 @@
+"""What lies in an inbox: which files wait, what each of them says, and what is no write."""
+
+import os
+import stat
+
+from ragmem.errors import SourceError
+from ragmem.inbox import ASIDE, ESCAPES, MAGIC, MOST_BYTES, MOST_HEADER_BYTES, UNFINISHED, checksum
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PLACES = (b"file", b"folder", b"root")
+"""Fields whose values may be no UTF-8, for they are names of files."""
+
+
+class Write:
+    """A write as it was handed in; `fields` are what was said of it, without what is empty."""
+
+    __slots__ = ("fields", "metadata", "tags", "text")
+
+    def __init__(
+        self, text: str, fields: "Mapping[str, str]", tags: "tuple[str, ...]", metadata: "Mapping[str, str]"
+    ) -> None:
+        self.text = text
+        self.fields = fields
+        self.tags = tags
+        self.metadata = metadata
+
+
+def is_empty(inbox: str) -> bool:
+    """Tell whether nothing waits; this is all that an empty inbox costs a question.
+
+    What cannot be read is not empty, so that whoever takes it in tells.
+    """
+    try:
+        return not _names(inbox)
+    except OSError:
+        return False
+
+
+def waiting(inbox: str) -> list[str]:
+    """Return the names of the files that wait, in the order in which they were written."""
+    found = []
+    for name in _names(inbox):
+        try:
+            found.append((os.lstat(os.path.join(inbox, name)).st_mtime_ns, name))
+        except FileNotFoundError:
+            # Another process has taken it in since.
+            continue
+    return [name for _, name in sorted(found)]
+
+
+def _names(inbox: str) -> list[str]:
+    try:
+        names = os.listdir(inbox)
+    except FileNotFoundError:
+        return []
+    return [name for name in names if name != ASIDE and not name.startswith(".")]
+
+
+def unfinished(inbox: str) -> list[str]:
+    """Return the names of what killed processes left before it was stored, and of what is being written."""
+    try:
+        return [name for name in os.listdir(inbox) if name.startswith(".") and name.endswith(UNFINISHED)]
+    except FileNotFoundError:
+        return []
+
+
+def read(path: str) -> Write:
+    """Return the write in a file; raises SourceError that says why it is none, FileNotFoundError, OSError."""
+    most = MOST_BYTES + MOST_HEADER_BYTES + 1024
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceError("it is not a regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            whole = file.read(most + 1) if status.st_size <= most else b""
+    finally:
+        os.close(descriptor)
+    if status.st_size > most or len(whole) > most:
+        raise SourceError("it is too large for a write")
+    first, _, rest = whole.partition(b"\n")
+    if not first.startswith(MAGIC.rstrip("1 ").encode()):
+        raise SourceError("it is no write of ragmem")
+    if not first.startswith(MAGIC.encode()):
+        raise SourceError("another release of ragmem wrote it")
+    if first != f"{MAGIC}{checksum(rest)}".encode():
+        raise SourceError("it is damaged: the check sum is another")
+    return _parsed(rest)
+
+
+def _parsed(rest: bytes) -> Write:
+    header, _, content = rest.partition(b"\n\n")
+    fields: dict[str, str] = {}
+    tags: list[str] = []
+    metadata: dict[str, str] = {}
+    try:
+        text = content.decode("utf-8")
+        for line in header.split(b"\n"):
+            name, _, raw = line.partition(b" ")
+            value = raw.decode("utf-8", "surrogateescape" if name in _PLACES else "strict")
+            if name == b"tag":
+                tags.append(_plain(value))
+            elif name == b"metadata":
+                key, _, said = value.partition("\t")
+                metadata[_plain(key)] = _plain(said)
+            else:
+                fields[name.decode("utf-8")] = _plain(value)
+    except UnicodeDecodeError as error:
+        raise SourceError("it is no UTF-8") from error
+    if not text.strip():
+        raise SourceError("it has no text")
+    return Write(text, fields, tuple(tags), metadata)
+
+
+def set_aside(inbox: str, name: str) -> None:
+    """Move what is no write out of the way, under a name of its own; raises OSError."""
+    aside = os.path.join(inbox, ASIDE)
+    os.makedirs(aside, 0o700, exist_ok=True)
+    os.rename(os.path.join(inbox, name), os.path.join(aside, f"{name}-{os.urandom(4).hex()}"))
+
+
+def _plain(text: str) -> str:
+    parts = text.split("\\\\")
+    for character, written in ESCAPES:
+        parts = [part.replace(written, character) for part in parts]
+    return "\\".join(parts)

@@ -284,7 +284,7 @@ class Ragmem(Living, Tending, Recording, Opened):
         drafts: Sequence[Draft],
         *,
         projects: "ProjectFinder | None" = None,
-        rule: "SignalRule" = "classic",
+        rule: "SignalRule" = "graded",
         progress: "Progress | None" = None,
     ) -> "list[Ingested]":
         """Store drafts; each is durable once accepted, and indexed when this returns."""

@@ -142,6 +142,20 @@ class GcRuns:
                     found.setdefault(identifier, []).append(original)
         return found
 
+    def unfinished(self) -> dict[str, str]:
+        """Return merged memory -> one of its originals, where a run was killed before any original went."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT f.merged, min(f.original) FROM merged_from f JOIN gc_runs r ON r.run = f.run"
+                    " JOIN memories k ON k.id = f.merged WHERE r.ended_at IS NULL AND r.undone_at IS NULL"
+                    " AND NOT EXISTS (SELECT 1 FROM merged_from o LEFT JOIN memories m ON m.id = o.original"
+                    " LEFT JOIN supersessions s ON s.older = o.original AND s.newer = o.merged"
+                    " WHERE o.merged = f.merged AND (m.id IS NULL OR s.older IS NOT NULL))"
+                    " GROUP BY f.merged"
+                ).fetchall()
+            )
+
     def link(self, run: str, merged: Mapping[str, Sequence[str]]) -> None:
         """Write down from which originals merged memories are made; the latest run that says so counts."""
         with self._database.write() as connection:

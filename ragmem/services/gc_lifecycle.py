@@ -11,7 +11,7 @@ from ragmem.domain.ageing import age
 from ragmem.domain.changes import changes
 from ragmem.domain.clusters import clusters
 from ragmem.domain.consolidation import Merged, merge
-from ragmem.domain.lifecycle import Connection, Decision, Entry, EntryType, Life, LifecyclePolicy
+from ragmem.domain.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
 from ragmem.domain.templates import template_families
 from ragmem.services.gc_items import MERGED, TEMPLATE
@@ -141,7 +141,6 @@ def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
     newest = max((entry.memory for entry in members), key=lambda memory: (memory.event_time, memory.id))
     specs = {entry.scope.spec for entry in members}
     scope = Scope(first.scope.project, specs.pop() if len(specs) == 1 else "")
-    tags = dict.fromkeys(tag for entry in members for tag in entry.memory.tags)
     uri = f"{CONSOLIDATED}:{place}"
     return Memory(
         id=memory_id(CONSOLIDATED, scope, uri),
@@ -158,12 +157,9 @@ def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
         category=newest.category,
         tier=Tier.INGEST,
         state=State.PENDING,
-        protected=any(entry.memory.protected for entry in members),
-        tags=tuple(tags),
-        metadata={
-            "type": (merged.type or EntryType.NOTE).value,
-            "merged": str(len(members)),
-        },
+        protected=merged.protected,
+        tags=merged.tags,
+        metadata={**merged.metadata, "type": merged.type.value, "merged": str(len(members))},
     )
 
 

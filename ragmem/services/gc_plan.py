@@ -15,7 +15,7 @@ from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connecting import connect
 from ragmem.services.gc_items import Item, Merging, Plan, item_of
 from ragmem.services.gc_lifecycle import Fate, fate_of
-from ragmem.services.gc_upkeep import superfluous, unsettled
+from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.judge import chunks_of
 from ragmem.services.progress import Progress, Silent
 
@@ -45,7 +45,8 @@ def plan(
     removals = superfluous(catalog, policy=policy, gone=gone or (), projects=projects)
     removing = {decision.id for decision in removals if decision.action == "remove"}
     waiting, note = _connected(catalog, store, now=now, policy=policy, budget_s=budget_s, progress=told)
-    unfinished = list(unsettled(catalog, store, removing=removing)) if projects is None and not rules else []
+    whole = projects is None
+    unfinished = list(unsettled(catalog, store, removing=removing)) if whole else []
     known = catalog.overview.counts()["project"]
     wanted = sorted(known if projects is None else set(projects).intersection(known))
     made = _Made()
@@ -73,7 +74,7 @@ def plan(
         searched=made.searched,
         merges=tuple(one for one in made.merges if asked.issuperset(one.members)),
         hashes={key: made.hashes[key] for item in items for key in item.others if key in made.hashes},
-        sweep=store.sweep(dry_run=True) if projects is None and not rules else {},
+        sweep=store.sweep(dry_run=True) if whole and (not rules or UNOWNED in rules) else {},
         expired=catalog.archive.expired(now=now, keep=keep),
         uncompared=sum(waiting.values()),
         note=note,

@@ -8,6 +8,13 @@ from ragmem.domain.model import State
 from ragmem.ports import Store
 
 
+UNOWNED = "unowned"
+"""The rule for what no memory owns in the store."""
+
+UPKEEP = frozenset({"missing", "duplicate", "unfinished", UNOWNED, "unindexed"})
+"""The rules here; all others are the lifecycle's."""
+
+
 def superfluous(
     catalog: Catalog,
     *,
@@ -22,16 +29,23 @@ def superfluous(
     """
     groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
     doubled = {identifier for group in groups for identifier in group}
-    entries = catalog.lives.some(doubled.union(gone), policy=policy)
+    unfinished = catalog.gc_runs.unfinished()
+    entries = catalog.lives.some(doubled.union(gone, unfinished), policy=policy)
     if projects is not None:
         entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
     kept = {
         key: entry.protected or (entry.life is not Life.BUFFER and not entry.curated)
         for key, entry in entries.items()
     }
-    decided: dict[str, Decision] = {}
+    # What is merged from them will be made anew, with what has come since.
+    half_made = "all that it was merged from is still here"
+    decided = {
+        key: Decision(key, "remove", "unfinished", half_made, (original,))
+        for key, original in unfinished.items()
+        if key in entries and not entries[key].pinned
+    }
     for group in groups:
-        here = [identifier for identifier in group if identifier in entries]
+        here = [identifier for identifier in group if identifier in entries and identifier not in decided]
         lasting = [identifier for identifier in here if identifier not in gone]
         if not here:
             continue
@@ -66,6 +80,6 @@ def unsettled(catalog: Catalog, store: Store, *, removing: Collection[str]) -> I
     unfinished = catalog.memories.ids(states=[State.PENDING])
     indexed = catalog.memories.ids(states=[State.INDEXED])
     for identifier in sorted(stored - indexed - unfinished):
-        yield Decision(identifier, "drop", "unowned", "the store has it, the catalog does not")
+        yield Decision(identifier, "drop", UNOWNED, "the store has it, the catalog does not")
     for identifier in sorted((unfinished | (indexed - stored)).difference(removing)):
         yield Decision(identifier, "mend", "unindexed", "the catalog has it, the store does not")

@@ -84,7 +84,7 @@ def test_connected_memories_become_one_and_the_run_can_be_undone(connected):
     connected.link(*bread)
     before = {m.id: m for m in connected.catalog.memories.each()}
     plan = connected.plan_gc()
-    assert actions(plan) == {key: ("merge", "cluster") for key in bread}
+    assert actions(plan) == dict.fromkeys(bread, ("merge", "cluster"))
     done = connected.apply_gc(plan)
     assert (done.merged, done.made) == (3, 1)
     (merged,) = connected.catalog.memories.each()
@@ -127,7 +127,7 @@ def test_templates_collapse_to_the_newest_and_are_not_seeded_again(memory):
 
 
 def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected):
-    noise = "Okay, so that went well and we can go on with the next thing whenever you are ready for it."
+    noise = "Looks good to me, thank you so much."
     (old,) = stored(connected, noise)
     words = (
         "amber basalt cedar dune ember fjord grove heath islet jetty knoll lagoon marsh notch oasis".split()
@@ -177,6 +177,26 @@ def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_origi
     done = connected.apply_gc(plan)
     assert (late, done.made) == ([1], 0)
     assert ids(connected) == set(bread)
+    sound(connected)
+
+
+def test_what_a_killed_run_had_merged_is_taken_out_and_merged_anew(connected, monkeypatch):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+
+    def killed(*arguments, **more):
+        raise KeyboardInterrupt
+
+    plan = connected.plan_gc()
+    with monkeypatch.context() as patch:
+        patch.setattr("ragmem.services.gc_merging.take_out", killed)
+        with pytest.raises(KeyboardInterrupt):
+            connected.apply_gc(plan)
+    (half_made,) = ids(connected) - set(bread)
+    plan = connected.plan_gc()
+    assert actions(plan)[half_made] == ("remove", "unfinished")
+    connected.apply_gc(plan)
+    assert ids(connected) == {half_made}
     sound(connected)
 
 

@@ -90,13 +90,15 @@ class Lives:
         found: dict[str, LifeRow] = {}
         with self._database.read() as connection:
             for batch in batches(ids):
-                found |= {row.id: row for row in _rows(connection, f"WHERE id IN ({marks(batch)})", batch)}
+                found |= {
+                    row.id: row for row in life_rows(connection, f"WHERE id IN ({marks(batch)})", batch)
+                }
         return found
 
     def all(self) -> list[LifeRow]:
         """Return all that is kept, by id."""
         with self._database.read() as connection:
-            return _rows(connection, "ORDER BY id")
+            return life_rows(connection, "ORDER BY id")
 
     def put(self, rows: Iterable[LifeRow], *, now: datetime) -> None:
         """Keep rows in place of what was kept of their ids; the memories need not be there."""
@@ -241,7 +243,8 @@ def _values(row: LifeRow, stamp: int) -> tuple[Any, ...]:
     )
 
 
-def _rows(connection: Connection, where: str, parameters: Sequence[Any] = ()) -> list[LifeRow]:
+def life_rows(connection: Connection, where: str, parameters: Sequence[Any] = ()) -> list[LifeRow]:
+    """Return the rows that an SQL condition and order on `lives` names."""
     rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM lives {where}", parameters)
     return [
         LifeRow(identifier, _LIVES.get(life), bool(pinned), reprieves, checked_age, feedback, reason)

@@ -30,6 +30,10 @@ _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("usage_files", "name"),
     ("extractions", "text_hash, model"),
     ("entity_apart", "project, name, rule"),
+    ("lives", "id"),
+    ("recalled_in", "id, session"),
+    ("supersessions", "older"),
+    ("merged_from", "merged, original"),
 )
 """The same, but an older home does not have them."""
 

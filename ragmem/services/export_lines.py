@@ -1,8 +1,9 @@
 """The lines of an export: what is kept as JSON, and JSON that must prove to be just that.
 
-An export is JSON Lines in UTF-8: a header, then projects, memories, archive and seen files, each sort in its
-own order, then an end with the number of lines before it and the sha256 of those but the header, so that
-equal memories have equal ones. A new field raises SCHEMA.
+An export is JSON Lines in UTF-8: a header, then projects, memories, archive, what the lifecycle knows of them
+(lives, recalls, supersessions, merges) and seen files, each sort in its own order, then an end with the
+number of lines before it and the sha256 of those but the header, so that equal memories have equal ones. A
+new field raises SCHEMA.
 Nothing in an export is a path to follow: paths are names by which a memory is known.
 """
 
@@ -27,7 +28,7 @@ READABLE = frozenset({1, 2})
 
 TRASH = "trash"
 """The type of a line of the archive in the first schema."""
-ORDER = ("header", "project", "memory", "archive", "file", "end")
+ORDER = ("header", "project", "memory", "archive", "life", "recall", "supersession", "merge", "file", "end")
 """The types of lines in the order in which they stand."""
 
 _ID = re.compile("[a-z2-7]{26}")

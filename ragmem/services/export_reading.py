@@ -14,9 +14,11 @@ from typing import IO, Any, Self
 from ragmem.catalog.archive import Archived
 from ragmem.catalog.contents import Project
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.life_contents import LifeContent
 from ragmem.domain.model import Chunk, Memory
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.services import export_lines as form
+from ragmem.services import life_lines
 from ragmem.services.line_fields import Line, LineError
 
 MAX_LINE = 256 * 1024 * 1024
@@ -26,7 +28,7 @@ MAX_HEADER = 64 * 1024
 
 _GZIP = b"\x1f\x8b"
 
-Entry = Project | tuple[Memory, tuple[Chunk, ...]] | Archived | SeenFile
+Entry = Project | tuple[Memory, tuple[Chunk, ...]] | Archived | LifeContent | SeenFile
 
 
 class _Copying(io.RawIOBase):
@@ -172,6 +174,9 @@ def _entry(line: Line, before: tuple[int, str, str]) -> tuple[tuple[int, str, st
     elif kind == "file":
         entry = form.read_file(line)
         key = (entry.source, entry.path)
+    elif kind in life_lines.READERS:
+        entry = life_lines.READERS[kind](line)
+        key = life_lines.key_of(entry)
     else:
         raise LineError("a second header")
     place = (form.ORDER.index("archive" if kind == form.TRASH else kind), *key)

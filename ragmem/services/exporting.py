@@ -11,7 +11,9 @@ from typing import Any
 from ragmem import __version__
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import EVERYTHING, Contents, Selection
+from ragmem.catalog.life_contents import LifeContents
 from ragmem.services import export_lines as form
+from ragmem.services.life_lines import life_line
 from ragmem.services.line_fields import Line
 from ragmem.services.new_file import new_file, place_for
 from ragmem.services.progress import Progress
@@ -44,10 +46,11 @@ def export(
     contents = Contents(catalog.database)
     digest = hashlib.sha256()
     lines = length = 0
+    lives = LifeContents(catalog.database)
     with catalog.database.read():
-        counts = contents.counts(selection)
+        counts = contents.counts(selection) | {"lifecycle": lives.count(selection)}
         progress.begin("export", counts["memories"])
-        for line in _lines(contents, selection, counts, now):
+        for line in _lines(contents, lives, selection, counts, now):
             raw = form.dump(line)
             write(raw)
             lines += 1
@@ -84,13 +87,15 @@ def export_file(
 
 
 def _lines(
-    contents: Contents, selection: Selection, counts: Mapping[str, int], now: datetime
+    contents: Contents, lives: LifeContents, selection: Selection, counts: Mapping[str, int], now: datetime
 ) -> Iterator[Line]:
     yield form.header_line(version=__version__, now=now, counts=counts)
     yield from map(form.project_line, contents.projects(selection))
     for memory, chunks in contents.memories(selection):
         yield form.memory_line(memory, chunks)
     if selection.whole:
-        # What was removed, and which files need no reading, is the affair of the whole memory.
+        # What was archived, and which files need no reading, is the affair of the whole memory.
         yield from map(form.archive_line, contents.archive.each())
+    yield from map(life_line, lives.each(selection))
+    if selection.whole:
         yield from map(form.file_line, contents.files())

@@ -9,6 +9,9 @@ from ragmem.catalog.archive import Archived
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents, Project
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.life_contents import LifeContent, LifeContents, MergedFrom
+from ragmem.catalog.lives import LifeRow, Recall
+from ragmem.catalog.supersessions import Supersession
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
@@ -38,6 +41,7 @@ class Imported:
     unchanged: int = 0
     projects: int = 0
     archive: int = 0
+    lifecycle: int = 0
     files: int = 0
     waiting: int = 0
     note: str = ""
@@ -48,6 +52,7 @@ class _Batch:
     memories: list[Item] = field(default_factory=list)
     projects: list[Project] = field(default_factory=list)
     archive: list[Archived] = field(default_factory=list)
+    lives: list[LifeContent] = field(default_factory=list)
     files: list[SeenFile] = field(default_factory=list)
     characters: int = 0
 
@@ -60,13 +65,16 @@ class _Batch:
                 self.characters += len(entry.memory.text)
             case SeenFile():
                 self.files.append(entry)
+            case LifeRow() | Recall() | Supersession() | MergedFrom():
+                self.lives.append(entry)
             case _:
                 self.memories.append(entry)
                 self.characters += len(entry[0].text)
 
     @property
     def size(self) -> int:
-        return len(self.memories) + len(self.projects) + len(self.archive) + len(self.files)
+        few = len(self.projects) + len(self.archive) + len(self.lives) + len(self.files)
+        return len(self.memories) + few
 
 
 def import_export(
@@ -84,7 +92,8 @@ def import_export(
     Nothing is written before every line was checked. Then each batch is durable once written, so that an
     import that was killed is begun again and goes on. A memory that is here with the same content stays
     untouched; of two that differ the one that was updated later wins (this one when equally old), or the one
-    that `keep` names. What the archive, the projects and the seen files know already stays as it is.
+    that `keep` names. What the archive, the projects, the lifecycle and the seen files know already stays as
+    it is; a pin is added.
 
     Raises SourceError for a damaged, foreign or newer export.
     """
@@ -93,14 +102,14 @@ def import_export(
     if not dry_run or catalog.exists():
         catalog.prepare()
     done = Imported()
-    writer = _Writer(catalog, open_store, keep=keep, dry_run=dry_run)
+    writer = _Writer(catalog, open_store, keep=keep, dry_run=dry_run, now=now)
     progress.begin("import", counts.get("memory", 0))
     for batch in _batches(source.entries()):
         writer.write(batch, done)
         progress.advance(len(batch.memories))
     if dry_run:
         return done
-    if done.new or done.changed or done.projects or done.archive or done.files:
+    if done.new or done.changed or done.projects or done.archive or done.lifecycle or done.files:
         catalog.log.write(
             "import", {"new": done.new, "changed": done.changed, "archive": done.archive}, now=now
         )
@@ -135,10 +144,18 @@ class _Writer:
     """Decides for each batch what is written, and writes it in one transaction."""
 
     def __init__(
-        self, catalog: Catalog, open_store: Callable[[], Store], *, keep: Keep, dry_run: bool
+        self,
+        catalog: Catalog,
+        open_store: Callable[[], Store],
+        *,
+        keep: Keep,
+        dry_run: bool,
+        now: datetime,
     ) -> None:
         self._catalog = catalog
         self._contents = Contents(catalog.database)
+        self._lives = LifeContents(catalog.database)
+        self._now = now
         self._open_store = open_store
         self._keep = keep
         self._dry_run = dry_run
@@ -163,6 +180,7 @@ class _Writer:
             self._contents.write_memories(chosen)
             done.projects += self._contents.write_projects(batch.projects)
             done.archive += self._catalog.archive.write(batch.archive)
+            done.lifecycle += self._lives.write(batch.lives, now=self._now)
             done.files += self._contents.write_files(
                 [file for file in batch.files if (file.source, file.path) not in self._differing]
             )

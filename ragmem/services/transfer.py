@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
+from ragmem.catalog.life_contents import LifeContents
 from ragmem.catalog.model_record import ACTIVE
 from ragmem.domain.model import Chunk, Memory, Record, State
 from ragmem.errors import BackendError, StorageError, UsageError
@@ -151,7 +152,7 @@ def transfer(
     if not same:
         target.catalog.prepare()
         _refuse_others(source, target, merge=merge)
-        _copy(source, target, done, progress)
+        _copy(source, target, done, progress, merge=merge, now=now)
         _copy_extractions(source, target, merge=merge)
         target.catalog.names.write_apart(source.catalog.names.apart())
         if target.catalog.models.read(ACTIVE) is None:
@@ -186,7 +187,9 @@ def _refuse_others(source: End, target: End, *, merge: bool) -> None:
         )
 
 
-def _copy(source: End, target: End, done: Transferred, progress: Progress) -> None:
+def _copy(
+    source: End, target: End, done: Transferred, progress: Progress, *, merge: bool, now: datetime
+) -> None:
     here, there = Contents(source.catalog.database), Contents(target.catalog.database)
     with source.catalog.database.read():
         progress.begin("copy", here.counts()["memories"])
@@ -196,8 +199,18 @@ def _copy(source: End, target: End, done: Transferred, progress: Progress) -> No
             progress.advance(len(batch))
         for archived in batches(source.catalog.archive.each(), BATCH):
             target.catalog.archive.write(archived)
+        _copy_lives(source, target, merge=merge, now=now)
         there.write_files(here.files())
         there.write_log(here.log())
+
+
+def _copy_lives(source: End, target: End, *, merge: bool, now: datetime) -> None:
+    """Copy what the lifecycle knows; a copy has just that, and not what an earlier one left there."""
+    there = LifeContents(target.catalog.database)
+    with target.catalog.database.write():
+        if not merge:
+            there.clear()
+        there.write(LifeContents(source.catalog.database).each(), now=now)
 
 
 def _copy_extractions(source: End, target: End, *, merge: bool) -> None:
@@ -283,7 +296,7 @@ def _verify_contents(source: End, target: End, *, merge: bool, now: datetime) ->
             if copies.get(identifier) != line:
                 raise _differs(target, f'the memory "{identifier}" is another there')
     if not merge:
-        raise _differs(target, "projects, archive or seen files are others there")
+        raise _differs(target, "projects, archive, lives or seen files are others there")
     return ""
 
 

@@ -22,7 +22,10 @@ from ragmem.catalog.archive import Archived
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents, Project, Selection
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.lives import LifeRow, Recall
+from ragmem.catalog.supersessions import Supersession
 from ragmem.config import ChunkingSettings
+from ragmem.domain.lifecycle import Life
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.services import names
@@ -231,7 +234,7 @@ def test_an_export_can_be_cut_to_projects_sources_kinds_and_dates(home):
     header, project, memory, _ = lines_of(home.export(selection=selection))
 
     assert (project["id"], memory["id"]) == ("tideline", wanted.id)
-    assert header["counts"] == {"projects": 1, "memories": 1, "archive": 0, "files": 0}
+    assert header["counts"] == {"projects": 1, "memories": 1, "archive": 0, "lifecycle": 0, "files": 0}
 
 
 def test_an_export_is_of_one_moment(home):
@@ -384,6 +387,71 @@ def test_a_memory_that_fades_leaves_the_store_and_the_names(home, other):
     assert other.store.memory_ids() == set()
     assert [memory.state for memory in other.memories().values()] == [State.BUFFERED]
     assert not other.catalog.names.canonical("user", ["tide.py"])
+
+
+def lived(home):
+    """Give a home's two memories lives: pinned, reprieved, recalled, superseded and merged."""
+    catalog = home.fill(make("a.md"), make("b.md")).catalog
+    first, second = sorted(home.memories())
+    catalog.lives.put(
+        [LifeRow(first, Life.PROVEN, feedback=-2, reason="merged"), LifeRow(second, pinned=True)], now=NOW
+    )
+    catalog.lives.recalled([Recall(second, "s2", NOW), Recall(second, "s1", LATER)])
+    catalog.supersessions.put([Supersession(first, second, NOW, LATER, "value", "3 to 4", LATER)])
+    catalog.gc_runs.link("run", {second: ["gone", first]})
+    return first, second
+
+
+def test_lives_recalls_supersessions_and_merges_come_back_as_they_were(home, other):
+    first, second = lived(home)
+    raw = home.export()
+    assert [line["type"] for line in lines_of(raw)[3:-1]] == [
+        "life", "life", "recall", "recall", "supersession", "merge", "merge",
+    ]  # fmt: skip
+    assert other.import_(raw).lifecycle == 7
+    assert other.export() == raw
+    assert other.import_(raw).lifecycle == 0
+    assert other.catalog.lives.all() == home.catalog.lives.all()
+    assert [recall.session for recall in other.catalog.lives.recalls([second])] == ["s1", "s2"]
+    assert other.catalog.gc_runs.originals([second]) == {second: sorted(["gone", first])}
+
+
+def test_a_part_of_an_export_has_the_lives_of_that_part_alone(home):
+    lived(home)
+    home.fill(make("c.md", scope=Scope("kiln")))
+    raw = home.export(selection=Selection(projects=("kiln",)))
+    assert {line["type"] for line in lines_of(raw)} == {"header", "memory", "end"}
+
+
+def test_an_import_keeps_the_life_that_is_here_and_adds_a_pin(home, other):
+    first, second = lived(home)
+    other.fill(make("a.md"), make("b.md"))
+    other.catalog.lives.put([LifeRow(first, reprieves=1), LifeRow(second, reprieves=2)], now=NOW)
+    other.import_(home.export())
+    assert other.catalog.lives.of([first])[first] == LifeRow(first, reprieves=1)
+    kept = other.catalog.lives.of([second])[second]
+    assert (kept.pinned, kept.reprieves) == (True, 2)
+
+
+@pytest.mark.parametrize(
+    ("edit", "what"),
+    [
+        (("life", "life", "eternal"), '"life" is "eternal"'),
+        (("life", "pinned", 1), '"pinned" is not true or false'),
+        (("recall", "session", ""), '"session" is empty'),
+        (("supersession", "newer_at", "today"), '"newer_at" is not a date'),
+        (("merge", "original", None), '"original" is not a text'),
+    ],
+)
+def test_a_line_of_the_lifecycle_that_is_not_sound_refuses_the_export(home, other, edit, what):
+    lived(home)
+    kind, field, value = edit
+
+    def change(lines):
+        next(line for line in lines if line["type"] == kind)[field] = value
+
+    with pytest.raises(SourceError, match=what):
+        other.import_(rewritten(home.export(), change))
 
 
 def test_a_dry_run_counts_and_changes_nothing(home, other):

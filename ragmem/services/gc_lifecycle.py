@@ -77,7 +77,9 @@ def fate_of(
 def _templates(entries: Sequence[Entry], fate: Fate, policy: LifecyclePolicy) -> set[str]:
     members: set[str] = set()
     for family in template_families(entries, overlap=policy.template_overlap):
-        members.add(family.keeper.id)
+        # Two that read alike may be one fact told again: then the newest needs substance like any other.
+        if len(family.others) + 1 >= policy.min_cluster:
+            members.add(family.keeper.id)
         for other in family.others:
             members.add(other.id)
             reason = f"says what {family.keeper.id[:12]} says but for numbers, ids and times"

@@ -20,6 +20,7 @@ from ragmem.memory import Ragmem
 from ragmem.services.backup import SUFFIX, backups
 from ragmem.services.backup_file import read_archive
 from ragmem.services.export_reading import ExportReader
+from ragmem.services.gc_upkeep import UPKEEP
 from ragmem.services.invariants import violations
 
 PATIENCE = 5.0
@@ -126,7 +127,7 @@ def _unsound(memory: Ragmem, *, whole: bool) -> list[str]:
 
 def _heal(memory: Ragmem, chance: random.Random) -> None:
     """Do what a person does next: seed, or gc where it would remove nothing else."""
-    plan = memory.plan_gc()
+    plan = memory.plan_gc(rules=UPKEEP)
     if chance.random() < 0.5 and not plan.ids("remove"):
         memory.apply_gc(plan)
     else:
@@ -135,7 +136,9 @@ def _heal(memory: Ragmem, chance: random.Random) -> None:
 
 def _unanswered(memory: Ragmem, chance: random.Random, asked: dict[str, str]) -> list[str]:
     lines = []
-    for identifier in chance.sample(sorted(asked), min(SAMPLE, len(asked))):
+    hidden = memory.catalog.supersessions.in_force(asked)
+    seen = sorted(asked.keys() - hidden.keys())
+    for identifier in chance.sample(seen, min(SAMPLE, len(seen))):
         matches = memory.query(asked[identifier]).matches
         if not any(identifier in (match.memory.id, *match.duplicates) for match in matches):
             lines.append(f"lost: a question for {asked[identifier]} does not find {identifier}")

@@ -37,6 +37,8 @@ KINDS = {
     "forget": "delete",
     "undo": "undo",
     "gc": "gc",
+    "lifecycle": "gc with the lifecycle, and its undoing",
+    "purge": "restoring from the archive, and purging it",
     "seed": "seed",
     "rebuild": "re-embed",
     "remodel": "change of model",
@@ -149,6 +151,10 @@ class World:
         token = self.token()
         return Draft(HANDED, f"/handed/{token}", make_text(chance, token, paragraphs=paragraphs))
 
+    def said(self, text: str) -> Draft:
+        """Return a note that says just this."""
+        return Draft(HANDED, f"/handed/{self.token()}", text)
+
     def long_draft(self, chance: random.Random) -> Draft:
         """Return a note with many chunks."""
         token = self.token()
@@ -202,6 +208,8 @@ class World:
 
     def doubt(self, step: Step, event: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with gc's plan: it may remove duplicates, and notes whose file is gone."""
+        if step.kind != "gc":
+            return []
         removing = set(event.get("remove", ()))
         held = self.expected.memories
         staying = {text for identifier, text in held.items() if identifier not in removing}
@@ -224,6 +232,8 @@ def plan(kind: str, world: World, chance: random.Random) -> tuple[list[Step], in
         "forget": _forget,
         "undo": _undo,
         "gc": _gc,
+        "lifecycle": _lifecycle,
+        "purge": _purge,
         "seed": _seed,
         "rebuild": _rebuild,
         "remodel": _remodel,
@@ -300,22 +310,53 @@ def _undo(world: World, chance: random.Random) -> tuple[list[Step], int]:
 
 
 def _gc(world: World, chance: random.Random) -> tuple[list[Step], int]:
-    # With an archive that expires at once, gc purges as well.
-    keep = {"keep_days": chance.choice((0, 30))}
     originals = [world.draft(chance) for _ in range(3)]
     copies = [Draft(HANDED, f"{draft.uri}-copy", draft.text) for draft in originals]
     note = f"{world.token()}.md"
     text = make_text(chance, world.token())
     steps = [
-        Step("forget", ids=tuple(world.handed(chance, 2)), options=keep),
+        Step("forget", ids=tuple(world.handed(chance, 2))),
         Step("seed", files={note: text}, options={"notes": {**world.notes, note: text}}),
         Step("ingest", drafts=(*originals, *copies)),
-        Step("gc", files={note: None}, options={"missing": True, **keep}),
+        Step("gc", files={note: None}, options={"missing": True}),
         Step("undo"),
-        Step("gc", options=keep),
+        Step("gc"),
         _one(world, chance),
     ]
     return steps, chance.choice((3, 3, 5))
+
+
+def _lifecycle(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    drafts = [world.draft(chance) for _ in range(6)]
+    for _ in range(3):
+        about = words_of(world.token())
+        drafts += [world.said(way.format(about=about)) for way in ALIKE]
+    printed = words_of(world.token())
+    drafts += [world.said(f"Job {n} wrote {n} files of the {printed} to the cellar again") for n in range(5)]
+    steps = [Step("ingest", drafts=tuple(drafts)), Step("lifecycle"), Step("unlive"), Step("lifecycle")]
+    return [*steps, _one(world, chance)], chance.choice((1, 1, 2, 3))
+
+
+ALIKE = (
+    "The {about} fails with an error in the cold, because the lock of it is stale.",
+    "In the cold the {about} fails: its lock is stale, and an error is all that is told.",
+    "We decided to warm the {about}, because it fails with a stale lock in the cold.",
+    "A stale lock is why the {about} fails in the cold, and the error says nothing of it.",
+)
+"""Ways of saying one thing; one of them is protected."""
+
+
+def _purge(world: World, chance: random.Random) -> tuple[list[Step], int]:
+    keep = {"keep_days": chance.choice((0, 30))}
+    ids = world.handed(chance, 6)
+    steps = [
+        Step("forget", ids=tuple(ids[:4]), options=keep),
+        Step("bring", ids=tuple(ids[:2]), options=keep),
+        Step("forget", ids=tuple(ids[4:]), options=keep),
+        Step("purge", options=keep),
+        _one(world, chance),
+    ]
+    return steps, chance.choice((1, 3))
 
 
 def _seed(world: World, chance: random.Random) -> tuple[list[Step], int]:

@@ -26,7 +26,7 @@ import common
 import reliability_check
 import reliability_writer
 from reliability_plan import KINDS, SENTENCE, World, plan
-from reliability_world import GRADUAL, Expected, Place, Step, between
+from reliability_world import GRADUAL, LIVING, Expected, Place, Step, between, conserved
 
 import ragmem.backends.lightrag
 import ragmem.catalog
@@ -181,7 +181,7 @@ class Driver:
             world = World.make(self._place(kind), kind=kind, models=self.options.models)
             world.donor = self.worlds.get("donor")
             return world
-        name = "vectors" if kind == "vectors" else "common"
+        name = kind if kind in {"vectors", "lifecycle"} else "common"
         world = self.worlds.get(name)
         if world is None or world.rounds >= LIFE or not world.usable:
             if world is not None:
@@ -317,7 +317,9 @@ class Driver:
         found = Expected(told["memories"], told["archive"])
         one.pending = told["pending"]
         one.violations += told["violations"]
-        if after is not None:
+        if after is not None and one.within in LIVING:
+            one.violations += conserved(states[0], after, found)
+        elif after is not None:
             one.violations += between(states[0], after, found)
         else:
             differences = [state.differences(found) for state in states]

@@ -20,7 +20,10 @@ HUBS = ("PostgreSQL", "RedisCache", "BillingService", "DeployQueue", "SearchInde
 SEEDING = ("seed", "rebuild", "remodel")
 """The steps that read all notes on disk."""
 
-GRADUAL = (*SEEDING, "import")
+LIVING = ("lifecycle", "unlive")
+"""The steps that move memories between the store and the archive, some at a time."""
+
+GRADUAL = (*SEEDING, "import", *LIVING)
 """The steps that are done as a whole for each memory only; a later run goes on."""
 
 BATCH = 48
@@ -200,6 +203,10 @@ def outcomes(
         "forget": _after_forget,
         "undo": _after_undo,
         "gc": _after_gc,
+        "lifecycle": _after_lifecycle,
+        "unlive": _after_unlive,
+        "bring": _after_bring,
+        "purge": _after_purge,
         **dict.fromkeys(SEEDING, _after_seed),
     }.get(step.kind)
     return [before] if maker is None else maker(step, before, list(notes), place)
@@ -224,6 +231,51 @@ def _after_forget(step: Step, before: Expected, notes: list[Any], place: Place) 
     return [now]
 
 
+def _after_bring(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    del notes, place
+    now = before.copy()
+    states = []
+    for identifier in step.ids:
+        now = now.copy()
+        run = [name for name, held in now.archive.items() if identifier in held][-1]
+        now.memories[identifier] = now.archive[run].pop(identifier)
+        now.archive = {name: held for name, held in now.archive.items() if held}
+        states.append(now)
+    return states
+
+
+def _after_purge(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    del notes, place
+    return [Expected(dict(before.memories), {} if step.options.get("keep_days") == 0 else before.archive)]
+
+
+def _after_lifecycle(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    """Return the end only: a kill leaves some of it done, see `conserved`."""
+    del step, place
+    now = before.copy()
+    planned = next((note for note in notes if "leaving" in note), None)
+    if planned is not None:
+        run = next((note["run"] for note in notes if "run" in note), "?")
+        gone = {identifier: now.memories.pop(identifier) for identifier in planned["leaving"]}
+        if gone:
+            now.archive[run] = gone
+        now.memories.update(planned["made"])
+    return [now]
+
+
+def _after_unlive(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
+    """Return the end only, as above."""
+    del step, place
+    now = before.copy()
+    planned = next((note for note in notes if "returning" in note), None)
+    if planned is not None:
+        now.archive.popitem()
+        if planned["unmade"]:
+            now.archive["?"] = {identifier: now.memories.pop(identifier) for identifier in planned["unmade"]}
+        now.memories.update(planned["returning"])
+    return [now]
+
+
 def _after_undo(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
     del step, notes, place
     if not before.archive:
@@ -235,7 +287,7 @@ def _after_undo(step: Step, before: Expected, notes: list[Any], place: Place) ->
 
 
 def _after_gc(step: Step, before: Expected, notes: list[Any], place: Place) -> list[Expected]:
-    del place
+    del step, place
     removed = next((note["remove"] for note in notes if "remove" in note), None)
     if removed is None:
         return [before]
@@ -244,11 +296,6 @@ def _after_gc(step: Step, before: Expected, notes: list[Any], place: Place) -> l
     now = before.copy()
     if removed:
         now.archive[run] = {identifier: now.memories.pop(identifier) for identifier in removed}
-        states.append(now)
-    if step.options.get("keep_days") == 0:
-        # Everything that was in the archive before this run has expired.
-        now = now.copy()
-        now.archive = {name: held for name, held in now.archive.items() if name == run and removed}
         states.append(now)
     return states or [before]
 
@@ -276,3 +323,20 @@ def between(before: Expected, after: Expected, found: Expected) -> list[str]:
             else:
                 mixed.memories.pop(identifier, None)
     return mixed.differences(found)
+
+
+def conserved(before: Expected, after: Expected, found: Expected) -> list[str]:
+    """Return where what gc left is neither as before nor as after, or lacks a text that was there."""
+    wrong = []
+    for identifier in sorted(before.memories.keys() | after.memories.keys() | found.memories.keys()):
+        got = found.memories.get(identifier)
+        if got not in {before.memories.get(identifier), after.memories.get(identifier)}:
+            wrong.append(f"the memory {identifier} is neither as before nor as after")
+    wanted = {
+        *before.memories.values(),
+        *(text for held in before.archive.values() for text in held.values()),
+    }
+    kept = {*found.memories.values(), *(text for held in found.archive.values() for text in held.values())}
+    if lost := wanted - kept:
+        wrong.append(f"lost: {len(lost)} texts are neither in the memories nor in the archive")
+    return wrong

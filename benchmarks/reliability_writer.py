@@ -14,16 +14,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reliability_world import Place, Step
+from reliability_world import Place, Step, sha
 
 from ragmem.memory import Ragmem, now
 from ragmem.services.backup import back_up
 from ragmem.services.doctor_repair import plan as plan_repair
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.exporting import export_file
+from ragmem.services.gc_undo import undoable
+from ragmem.services.gc_upkeep import UPKEEP
 from ragmem.services.importing import import_export
 from ragmem.services.progress import Silent
 from ragmem.services.restore import restore
+
+LIFE_AFTER = 3
+"""Newer memories after which one is looked at: the worlds are small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,8 @@ def write(place: Place, models: str, steps: Sequence[Step], log_path: Path, aim:
                 memory = open_world(
                     place,
                     step.options.get("models", models),
-                    RAGMEM_TRASH_KEEP_DAYS=step.options.get("keep_days", 30),
+                    RAGMEM_ARCHIVE_KEEP_DAYS=step.options.get("keep_days", 30),
+                    RAGMEM_LIFECYCLE_AGE_AFTER=LIFE_AFTER,
                 )
             log.write("done", number, **ACTIONS[step.kind](memory, step, partial(log.write, "note", number)))
         if memory is not None:
@@ -167,15 +173,49 @@ def _forget(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, 
 
 def _undo(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step, note
-    run, count, _ = memory.undo_gc()
-    return {"undone": run.run, "count": count}
+    done = memory.undo_gc()
+    return {"undone": done.run, "count": done.restored}
 
 
 def _gc(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
-    plan = memory.plan_gc(missing=bool(step.options.get("missing")))
+    plan = memory.plan_gc(missing=bool(step.options.get("missing")), rules=UPKEEP)
     note(remove=plan.ids("remove"))
     outcome = memory.apply_gc(plan, allow_large=True)
     return {"run": outcome.run, "removed": outcome.removed}
+
+
+def _lifecycle(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del step
+    plan = memory.plan_gc()
+    note(
+        leaving=plan.ids("remove", "archive", "merge"),
+        made={one.memory.id: sha(one.memory.text) for one in plan.merges},
+    )
+    outcome = memory.apply_gc(plan, allow_large=True)
+    return {"run": outcome.run, "merged": outcome.merged}
+
+
+def _unlive(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del step
+    catalog = memory.catalog
+    run = undoable(catalog)[0].run
+    note(
+        returning={item.memory.id: sha(item.memory.text) for item in catalog.archive.of(run)},
+        unmade=[key for key in catalog.gc_runs.merged(run) if key in catalog.memories.ids()],
+    )
+    return {"undone": memory.undo_gc().run}
+
+
+def _bring(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del note
+    for identifier in step.ids:
+        memory.restore_archived(identifier)
+    return {}
+
+
+def _purge(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
+    del step, note
+    return {"purged": memory.purge_archive().memories}
 
 
 def _seed(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
@@ -267,6 +307,10 @@ ACTIONS: dict[str, Callable[[Ragmem, Step, Callable[..., None]], dict[str, Any]]
     "forget": _forget,
     "undo": _undo,
     "gc": _gc,
+    "lifecycle": _lifecycle,
+    "unlive": _unlive,
+    "bring": _bring,
+    "purge": _purge,
     "seed": _seed,
     "rebuild": _seed,
     "remodel": _seed,

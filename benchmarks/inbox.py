@@ -19,7 +19,7 @@ import startup
 from ragmem import inbox
 from ragmem.memory import Ragmem
 
-BASELINE = "python -c pass"
+BASELINE = startup.BASELINE
 GOAL = 0.05
 """Seconds of a whole process."""
 
@@ -55,8 +55,10 @@ def main() -> None:
             f"{count:,} memories, another process writes": (filled, True),
             "the same text again": (filled, False),
         }
-        walls = measure(homes, folder, rounds)
-        document["writes"] = {name: common.spread(values) for name, values in walls.items()}
+        document["writes"] = {
+            name: {figure: common.spread(values) for figure, values in found.items()}
+            for name, found in measure(homes, folder, rounds).items()
+        }
         document["drain"] = drain(filled, folder, rounds)
     report(document, options)
 
@@ -105,21 +107,21 @@ def drain(environ: Mapping[str, str], folder: Path, rounds: int) -> dict[str, An
 
 def measure(
     homes: Mapping[str, tuple[Mapping[str, str], bool]], folder: Path, rounds: int
-) -> dict[str, list[float]]:
-    walls: dict[str, list[float]] = {name: [] for name in (BASELINE, *homes)}
+) -> dict[str, dict[str, list[float]]]:
+    """Return wall and processor seconds of each state, user and system together."""
+    figures = {name: {"wall": [], "cpu": []} for name in (BASELINE, *homes)}
+    states = {BASELINE: (os.environ, False), **homes}
     # The first round fills the caches of Python and of the system, and is not counted.
     for number in range(rounds + 1):
-        found = {BASELINE: run([sys.executable, "-c", "pass"], os.environ, folder)}
-        for name, (environ, held) in homes.items():
+        for name, (environ, held) in states.items():
             text = "the same text" if name == "the same text again" else f"{text_of(number)} In {name}."
-            words = startup.line_of("ragmem", ["ingest", "--buffer", "--text", text])
             with holding(environ, folder, held=held):
-                found[name] = run(words, environ, folder)
-        if number:
-            for name, wall in found.items():
-                walls[name].append(wall)
+                took = startup.start(name, ["ingest", "--buffer", "--text", text], environ, folder)
+            if number:
+                for figure, seconds in zip(("wall", "cpu"), took, strict=True):
+                    figures[name][figure].append(seconds)
         common.tell(f"round {number} of {rounds}")
-    return walls
+    return figures
 
 
 @contextmanager
@@ -143,29 +145,20 @@ def holding(environ: Mapping[str, str], folder: Path, *, held: bool) -> Iterator
         process.stdin.close()
 
 
-def run(words: list[str], environ: Mapping[str, str], folder: Path) -> float:
-    """Run a command to its end and return its wall seconds."""
-    begun = time.perf_counter()
-    subprocess.run(
-        words, env=environ, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True
-    )
-    return time.perf_counter() - begun
-
-
 def report(document: dict[str, Any], options: Any) -> None:
     baseline = document["writes"][BASELINE]
     rows = []
     for name, found in document["writes"].items():
-        found["ratio"] = found["median"] / baseline["median"]
-        rows.append(
-            [
-                name,
-                *(common.milliseconds(found[figure]) for figure in ("min", "median", "p95")),
-                f"{found['ratio']:.2f}",
-            ]
-        )
+        found["ratio"] = found["cpu"]["median"] / baseline["cpu"]["median"]
+        figures = [found["wall"][figure] for figure in ("min", "median", "p95")]
+        figures.append(found["cpu"]["median"])
+        rows.append([name, *map(common.milliseconds, figures), f"{found['ratio']:.2f}"])
     fill_rates, drained = document["fill"], document["drain"]
-    slow = [name for name, found in document["writes"].items() if name != BASELINE and found["median"] > GOAL]
+    slow = [
+        name
+        for name, found in document["writes"].items()
+        if name != BASELINE and found["wall"]["median"] > GOAL
+    ]
     kept = f"missed by {', '.join(slow)}" if slow else "kept by every median"
     put, taken = fill_rates["put_per_second"], fill_rates["drained_per_second"]
     one, many = (common.milliseconds(drained[size]["median"]) for size in ("1", "32"))
@@ -174,7 +167,7 @@ def report(document: dict[str, Any], options: Any) -> None:
         f"one process makes {put:,.0f} writes a second durable, and takes {taken:,.0f} a second in",
         f"into the full home one write is taken in {one} ms, 32 in {many} ms (medians)",
     ]
-    headers = ["ragmem ingest --buffer", "min ms", "median ms", "p95 ms", "times Python"]
+    headers = ["ragmem ingest --buffer", "wall min ms", "median ms", "p95 ms", "CPU median ms", "CPU ratio"]
     common.report("inbox", document, headers, rows, options=options, notes=notes)
 
 

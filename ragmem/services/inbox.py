@@ -33,6 +33,9 @@ QUICK_SECONDS = 0.2
 QUICK_BYTES = 100_000
 """What a question takes in before it is answered: so many files, in so much time, none of them larger."""
 
+AT_LEAST = 4
+"""Files that are taken in whatever the time: a slow machine would never come to the first else."""
+
 STALE = timedelta(hours=1)
 """Age at which the draft of a write is one that a killed process left."""
 
@@ -94,13 +97,13 @@ def drain(
         return done
     _sweep(folder, now)
     catalog.prepare()
-    began = time.monotonic()
     projects = finder(catalog, home=home)
+    began = time.monotonic()
     wanted = names[: limits.files]
     for batch in _batches(folder, wanted, limits):
         items = []
         for path in batch:
-            if _is_late(began, limits):
+            if len(items) >= AT_LEAST and _is_late(began, limits):
                 break
             item = _read(path, catalog, settings, projects, now=now)
             if item is not None:

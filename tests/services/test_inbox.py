@@ -503,3 +503,19 @@ def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits
         assert texts(memory) == [SAID]
         memory.take_in()
         assert texts(memory) == ["The third one: we decided on red.", SAID]
+
+
+def test_serve_takes_in_what_waits_when_it_starts_and_before_each_answer(place: Place):
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    from ragmem.serve.app import warm_up
+    from ragmem.serve.asking import ask
+    from ragmem.serve.models import QueryRequest
+
+    with place.opened() as memory:
+        place.put(SAID)
+        found = ask(memory, QueryRequest(query="why do we pin the driver", mode="ragmem")).answer.matches
+        assert [match.memory.text for match in found] == [SAID]
+        place.put("The second one: we decided on blue.")
+        warned: list[str] = []
+        warm_up(memory, warned.append)
+        assert (place.names(), warned) == ([], [])

@@ -1,6 +1,6 @@
 """The methods of an open memory for the lives of memories: recalls, feedback, pins."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ragmem.domain.model import Memory
     from ragmem.services.asking import Answer
     from ragmem.services.inbox import Drained
+    from ragmem.services.lifecycle_report import LifecycleReport
     from ragmem.services.living import Standing, Verdict
     from ragmem.services.recalls import Recalls
 
@@ -27,6 +28,17 @@ class Living(Receiving):
     def lifecycle(self) -> "LifecyclePolicy":
         """Return how memories live, from the settings."""
         return self.settings.lifecycle.policy
+
+    def lifecycle_report(
+        self, projects: Sequence[str] | None = None, *, limit: int = 10
+    ) -> "LifecycleReport":
+        """Return how the memories of these projects (None: of all) live; see `services.lifecycle_report`."""
+        from ragmem.services.lifecycle_report import lifecycle_report
+
+        self.require()
+        return lifecycle_report(
+            self.catalog, self.store, policy=self.lifecycle(), projects=projects, limit=limit
+        )
 
     def recalled(self, answer: "Answer", *, session: str) -> None:
         """Count what an answer showed to a session: each memory once a session, and only above the floor.

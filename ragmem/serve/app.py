@@ -1,7 +1,8 @@
 """The FastAPI application over an open memory."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
@@ -10,8 +11,10 @@ from ragmem.domain.model import USER
 from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
 from ragmem.serve import failures, rest
+from ragmem.serve.activity import Activity, Watched
 from ragmem.serve.guard import Guard
 from ragmem.serve.origin import Names
+from ragmem.serve.tending import tend_when_idle
 from ragmem.serve.workers import Workers
 
 DESCRIPTION = """Memory for AI coding assistants, on this machine.
@@ -34,15 +37,22 @@ def create_app(
     """Return the application; the memory stays the caller's, to be closed after the application has ended.
 
     At its start it loads models and engine; `warn` gets a line when they cannot load, and full text serves.
+    While nobody asks, it tends the memory (see `serve.tending`).
     """
     workers = Workers()
+    activity = Activity()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await workers.run(lambda: warm_up(memory, warn))
+        tending = asyncio.create_task(tend_when_idle(memory, activity, workers, warn))
         try:
             yield
         finally:
+            activity.end()
+            tending.cancel()
+            with suppress(asyncio.CancelledError):
+                await tending
             workers.close()
 
     # The pages of documentation would load scripts from elsewhere; the description itself stays.
@@ -56,6 +66,8 @@ def create_app(
         redirect_slashes=False,
     )
     failures.install(app)
+    # Within the guard: what is refused is no use of the memory.
+    app.add_middleware(Watched, activity=activity)
     app.add_middleware(Guard, token=token, names=names)
     app.include_router(rest.routes(memory, workers))
     return app

@@ -11,7 +11,7 @@ _NOTHING = "nothing is stored yet"
 
 def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
     """Answer POST /context; raises NotFoundError for an unknown project."""
-    if not memory.catalog.exists():
+    if not memory.is_stored():
         return _response(Context(), _NOTHING)
     memory.require()
     named = memory.named_projects(request.projects or ())

@@ -1,7 +1,6 @@
 """What a project was last about, and which lasting memories are near to that, from vectors that exist."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.latest import Sort, latest
@@ -12,10 +11,7 @@ from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, Life, entry_type
 from ragmem.domain.model import USER, Hit, Match, Memory
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsVectors, Store
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from ragmem.services.memory_vectors import means
 
 LATEST = 5
 """Memories that tell what a project was last about."""
@@ -86,29 +82,16 @@ def _near(store: ShowsVectors, last: Sequence[Memory]) -> dict[str, Hit]:
     """Return memory -> its best chunk, for what is near to any of the latest, the last of these first."""
     found: dict[str, Hit] = {}
     for project in dict.fromkeys(memory.scope.project for memory in last):
-        means = _means(store, project, [memory.id for memory in last if memory.scope.project == project])
-        if means is None:
+        middles = means(store, project, [memory.id for memory in last if memory.scope.project == project])
+        if middles is None:
             continue
         for place in dict.fromkeys((project, USER)):
-            for age, hits in enumerate(store.nearest_to(means, limit=HITS, project=place)):
+            for age, hits in enumerate(store.nearest_to(middles[1], limit=HITS, project=place)):
                 for hit in hits:
                     score = hit.score * FADES**age
                     if hit.memory_id not in found or score > found[hit.memory_id].score:
                         found[hit.memory_id] = Hit(hit.chunk_id, hit.memory_id, hit.rank, score)
     return found
-
-
-def _means(store: ShowsVectors, project: str, ids: Sequence[str]) -> "NDArray[np.float32] | None":
-    """Return for each memory that has vectors the direction of their mean, in this order."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second, which only vectors pay
-
-    parts: dict[str, list[NDArray[np.float32]]] = {}
-    for block in store.vector_blocks(project, memory_ids=ids):
-        for key, vector in zip(block.memory_ids, block.vectors, strict=True):
-            parts.setdefault(key, []).append(vector)
-    means = [np.mean(parts[key], axis=0) for key in ids if key in parts]
-    units = [mean / length for mean in means if (length := float(np.linalg.norm(mean)))]
-    return np.asarray(units, dtype=np.float32) if units else None
 
 
 def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[Match]:

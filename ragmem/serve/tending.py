@@ -1,0 +1,87 @@
+"""Tend the memory while nobody asks it anything: gc within a time budget, given up when a request comes."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+from ragmem.catalog.idle_mark import Mark, keep_mark, mark_of, signature
+from ragmem.errors import RagmemError
+from ragmem.memory import Ragmem, now
+from ragmem.serve.activity import Activity
+from ragmem.serve.workers import Workers
+
+EVERY = timedelta(hours=4)
+"""Time between two runs; within it a memory has not changed so much that it would matter."""
+
+BUDGET_S = 120.0
+"""Seconds that a run may take; what is left the next one does."""
+
+LONGEST_LOOK, SHORTEST_LOOK = 30.0, 0.05
+"""Seconds between two looks at whether anybody asks."""
+
+
+class NotIdleError(Exception):
+    """Somebody asks: ends a run between two steps of it, each of which is a transaction."""
+
+
+class WhileIdle:
+    """A progress that ends the run as soon as anybody asks for anything."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+
+    def begin(self, label: str, total: int) -> None:
+        """Raise NotIdleError where somebody asks."""
+        del label, total
+        self.advance()
+
+    def advance(self, steps: int = 1) -> None:
+        """Raise NotIdleError where somebody asks."""
+        del steps
+        if not self._activity.idle_since():
+            raise NotIdleError
+
+
+async def tend_when_idle(
+    memory: Ragmem, activity: Activity, workers: Workers, warn: Callable[[str], None]
+) -> None:
+    """Look again and again whether nobody asks, and tend the memory then; ends when it is cancelled."""
+    idle = memory.settings.lifecycle.idle_minutes * 60
+    if not idle or not memory.settings.lifecycle.automatic:
+        return
+    look = max(SHORTEST_LOOK, min(LONGEST_LOOK, idle / 4))
+    waited = 0.0
+    while True:
+        await asyncio.sleep(look)
+        waited += look
+        if waited >= idle and activity.idle_since() >= idle:
+            waited = 0.0
+            await workers.run(lambda: tend(memory, activity, warn))
+
+
+def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> None:
+    """Run gc where that is due; never raises RagmemError, `warn` gets a line instead."""
+    try:
+        if not memory.is_stored():
+            return
+        memory.require()
+        database = memory.catalog.database
+        if database.read_only or not _is_due(memory):
+            return
+        done = memory.tend(budget_s=BUDGET_S, progress=WhileIdle(activity))
+        if done is None or not done.stopped:
+            keep_mark(database, Mark(now(), signature(database)))
+    except NotIdleError:
+        # It is tried again when nobody asks for as long.
+        return
+    except RagmemError as error:
+        warn(f"the memory was not tended: {error}")
+
+
+def _is_due(memory: Ragmem) -> bool:
+    mark = mark_of(memory.catalog.database)
+    if mark is None:
+        return True
+    # A clock that was set back must not end it for good.
+    waited = abs(now() - mark.at) >= EVERY
+    return waited and mark.signature != signature(memory.catalog.database)

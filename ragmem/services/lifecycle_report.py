@@ -1,0 +1,271 @@
+"""How the memories live: their states, what connects them, what went and why, and what may go next."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.gc_runs import GcRun
+from ragmem.catalog.lifecycle_counts import ArchivedCount, archived_counts, merged_counts
+from ragmem.domain.ageing import age
+from ragmem.domain.clusters import clusters
+from ragmem.domain.connections import CONNECTED, Scale, known_scale
+from ragmem.domain.lifecycle import Connection, Decision, Entry, EntryType, Life, LifecyclePolicy
+from ragmem.domain.model import State
+from ragmem.domain.substance import substance
+from ragmem.errors import BackendError
+from ragmem.ports import ShowsVectors, Store
+from ragmem.services.memory_vectors import sampled_cosines
+
+CLASSES = 24
+"""Classes of a histogram."""
+
+LOWEST = -0.2
+"""Cosine at which a histogram begins; what is below counts as this."""
+
+TITLE = 80
+"""Characters of a text that stand for a title where there is none."""
+
+MERGED = "cluster"
+"""The rule of archived memories whose text lives on in a merged one."""
+
+EXPIRED = ("no-substance", "bad-feedback", "template")
+"""The rules of archived memories whose life came to its end; what people removed is not among them."""
+
+AGEING = frozenset({"young", "reprieved", "substance", *EXPIRED, "diamond"})
+"""The rules of isolated memories that nothing protects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Memories about one thing: those that are to become one, or the originals of a merged one."""
+
+    size: int
+    id: str
+    title: str
+    project: str
+    merged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loner:
+    """An isolated memory, how many newer ones there are until it is looked at (0: now), and its substance."""
+
+    id: str
+    title: str
+    project: str
+    action: str
+    newer: int
+    left: int
+    reprieves: int
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """What cosines are worth here; counts of random pairs and of nearest ones from LOWEST to 1."""
+
+    model: str
+    scale: Scale
+    measured: datetime | None
+    random: tuple[int, ...] = ()
+    nearest: tuple[int, ...] = ()
+
+    @property
+    def threshold(self) -> float:
+        """The cosine that connects two memories by itself."""
+        return self.scale.cosine(CONNECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleReport:
+    """All that `inspect lifecycle` tells of some projects (None: of all).
+
+    `states` counts each memory once: superseded or waiting for vectors before what its life is. `promoted`
+    are those that left the buffer and live on, originals of merged ones included, and `expired` those whose
+    life came to its end. `types` is type -> (all, those that never expire).
+    """
+
+    projects: Sequence[str] | None
+    memories: int
+    states: Mapping[str, int]
+    types: Mapping[str, tuple[int, int]]
+    pinned: int
+    connections: int
+    connected: int
+    uncompared: int
+    promoted: int
+    expired: int
+    expiries: Sequence[ArchivedCount]
+    groups: Sequence[Group]
+    loners: Sequence[Loner]
+    at_risk: int
+    similarity: Similarity | None
+    runs: Sequence[GcRun] = field(default_factory=tuple)
+
+    @property
+    def density(self) -> float:
+        """The share of the memories that are connected with another one."""
+        return self.connected / self.memories if self.memories else 0.0
+
+    @property
+    def promotion_rate(self) -> float | None:
+        """The share that was promoted of what left the buffer; None while nothing has."""
+        left = self.promoted + self.expired
+        return self.promoted / left if left else None
+
+
+def lifecycle_report(
+    catalog: Catalog,
+    store: Store,
+    *,
+    policy: LifecyclePolicy,
+    projects: Sequence[str] | None,
+    limit: int,
+) -> LifecycleReport:
+    """Return how the memories of these projects live; lists have `limit` lines at most. Changes nothing."""
+    entries = catalog.lives.entries(projects, policy=policy)
+    connections = catalog.connections.of(projects)
+    degree = Counter(end for one in connections for end in (one.first, one.second))
+    expiries = archived_counts(catalog.database, projects)
+    by_rule = {one.rule: one.memories for one in expiries}
+    lonely = _lonely(entries, degree, policy)
+    similarity, uncompared = _compared(catalog, store, projects)
+    return LifecycleReport(
+        projects=projects,
+        memories=len(entries),
+        states=_states(entries, sum(by_rule.values())),
+        types=_types(entries),
+        pinned=sum(entry.pinned for entry in entries),
+        connections=len(connections),
+        connected=sum(entry.id in degree for entry in entries),
+        uncompared=uncompared,
+        promoted=sum(map(_promoted, entries)) + by_rule.get(MERGED, 0),
+        expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
+        expiries=expiries,
+        groups=_groups(catalog, entries, connections, policy, limit),
+        loners=[_loner(*one) for one in lonely[:limit]],
+        at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
+        similarity=similarity,
+        runs=catalog.gc_runs.latest(limit),
+    )
+
+
+def _states(entries: Sequence[Entry], archived: int) -> dict[str, int]:
+    counts = Counter(
+        "superseded"
+        if entry.superseded_by
+        else "waiting"
+        if entry.memory.state is State.PENDING
+        else entry.life.value
+        for entry in entries
+    )
+    order = (*(life.value for life in Life), "superseded", "waiting")
+    return {name: counts[name] for name in order} | {"archived": archived}
+
+
+def _types(entries: Sequence[Entry]) -> dict[str, tuple[int, int]]:
+    every = Counter(entry.type for entry in entries)
+    safe = Counter(entry.type for entry in entries if entry.protected)
+    return {kind.value: (every[kind], safe[kind]) for kind in EntryType if every[kind]}
+
+
+def _promoted(entry: Entry) -> bool:
+    """Tell whether it left the buffer because it was recalled, or is a diamond; what was merged is not it."""
+    lasting = entry.life is not Life.BUFFER
+    return lasting and not (entry.curated or entry.pinned or "merged" in entry.memory.metadata)
+
+
+def _groups(
+    catalog: Catalog,
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    policy: LifecyclePolicy,
+    limit: int,
+) -> list[Group]:
+    """Return the largest clusters: those that gc would merge, and those that it did."""
+    free = [entry for entry in entries if entry.mergeable and entry.memory.state is State.INDEXED]
+    known = {entry.id for entry in free}
+    linked = [one for one in connections if one.first in known and one.second in known]
+    found = [
+        Group(len(cluster.members), first.id, _title(first), first.scope.project, merged=False)
+        for cluster in clusters(free, linked, minimum=policy.min_cluster)
+        for first in cluster.members[:1]
+    ]
+    found += [
+        Group(one.originals, one.id, one.title, one.project, merged=True)
+        for one in merged_counts(catalog.database, _projects(entries), limit=limit)
+    ]
+    return sorted(found, key=lambda group: (-group.size, group.id))[:limit]
+
+
+def _projects(entries: Sequence[Entry]) -> list[str]:
+    return sorted({entry.scope.project for entry in entries})
+
+
+def _lonely(
+    entries: Sequence[Entry], degree: Mapping[str, int], policy: LifecyclePolicy
+) -> list[tuple[int, Entry, Decision]]:
+    """Return the isolated memories that may end, with how many newer ones there are until they are looked at.
+
+    Those that gc would archive come first, then those that are next.
+    """
+    found = []
+    for entry, decision in zip(entries, age(entries, degree, policy), strict=True):
+        if entry.id not in degree and decision.rule in AGEING:
+            due = policy.age_after + (entry.checked_age if entry.reprieves else 0)
+            found.append((max(0, due - decision.age), entry, decision))
+    return sorted(found, key=lambda one: (one[2].action != "archive", one[0], -one[2].age, one[1].id))
+
+
+def _loner(left: int, entry: Entry, decision: Decision) -> Loner:
+    told = substance(entry)
+    return Loner(
+        entry.id,
+        _title(entry),
+        entry.scope.project,
+        decision.action,
+        decision.age,
+        left,
+        entry.reprieves,
+        told.score,
+        told.reasons,
+    )
+
+
+def _title(entry: Entry) -> str:
+    """Return what people know a memory by: many of what was said have no title."""
+    return entry.memory.title or " ".join(entry.text[:TITLE].split())
+
+
+def _compared(
+    catalog: Catalog, store: Store, projects: Sequence[str] | None
+) -> tuple[Similarity | None, int]:
+    """Return what cosines are worth here, and how many memories were not compared; none where no model is."""
+    if not isinstance(store, ShowsVectors):
+        return None, 0
+    try:
+        model = store.answering_model()
+        kept = catalog.connections.scale(model)
+        scale = kept.scale if kept else known_scale(model)
+        waiting = catalog.connections.waiting(model)
+        uncompared = sum(
+            count for project, count in waiting.items() if projects is None or project in projects
+        )
+        if scale is None:
+            return None, uncompared
+        random, nearest = sampled_cosines(catalog, store, projects)
+    except BackendError:
+        return None, 0
+    measured = kept.measured_at if kept else None
+    return Similarity(model, scale, measured, _classes(random), _classes(nearest)), uncompared
+
+
+def _classes(cosines: Sequence[float]) -> tuple[int, ...]:
+    counts = [0] * CLASSES
+    for cosine in cosines:
+        place = int((cosine - LOWEST) / (1.0 - LOWEST) * CLASSES)
+        counts[max(0, min(CLASSES - 1, place))] += 1
+    return tuple(counts)

@@ -237,20 +237,28 @@ ERRANDS = VERBS - frozenset(
 """What an order begins with that is done once it is carried out."""
 
 OUTPUT_LINE = re.compile(
-    r"\d+(?:→|\t|\s*│)|[0-9a-f]{7,10} |[\]\[{}\"]|Exit code|⏺|[│└├^]|\(eval\)|(?:fatal|error|warning|Error):|"
-    r"\*\* \(|\$ |> (?=[a-z])|at |File created successfully|ls: "
+    r"\d+(?:→|\t|\s*│)|[0-9a-f]{7,10} |Exit code|⏺|[│└├^]|\(eval\)|(?:fatal|error|warning|Error):|\*\* \(|"
+    r"\$ |> (?=[a-z])|at \S{1,200}\(|File created successfully|ls: |"
+    r"[\[\]{}][\s,\[\]{}]*$|[\[{]\s*[\"\d{\[]|\"[^\"\n]{0,80}\"\s*[:,]"
 )
+"""What a line begins with that a program printed."""
+
 QUOTED_SENTENCE = re.compile(r"[\[{]?\s*\"[^\"]{30}")
+"""What a list of sentences begins with that is written as data: it is read as sentences."""
+
 CODE_LINE = re.compile(
-    r"(?:import |from \S{1,60} import|def |class |const |let |var |return\b|if \(|for \(|public |async |"
-    r"await |export |print\(|function |\}|\)|//|#!|</?[a-zA-Z])|\w{1,60}\([^()]{0,80}\)\s*$"
+    r"(?:import|from|def|class|const|let|var|return|public|async|await|export|function)\b"
+    r"[^.!?\n]{0,80}[=;(){}\[\]\"']"
+    r"|(?:(?:if|for|while) \(|print\(|\}|\)|//|#!|</?[a-zA-Z])|\w{1,60}\([^()]{0,80}\)\s*$"
 )
+"""What a line of code begins with."""
+
 NOTICE = re.compile(r"<[a-z][\w-]{0,40}>")
 """What a text begins with that a program put into a conversation."""
 
 BLANK = re.compile(
     r"\$ARGUMENTS\b|\{\{(?! ?(?:secrets|github|env|inputs|matrix)\.)[^}\n]{1,60}\}\}"
-    r"|(?<![\w`])\[[A-Za-z][^\]\n]{1,60}\](?![(\[:])|\{[a-z][a-z _-]{2,60}\}"
+    r"|(?<![\w`\[])\[[A-Za-z][^\],\n]{1,60}\](?![(\[:])|\{[a-z][a-z _-]{2,60}\}"
 )
 HEADINGS: Mapping[Sort, re.Pattern[str]] = {
     Sort.TELLING_HEADING: re.compile(

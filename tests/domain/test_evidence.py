@@ -77,6 +77,33 @@ def test_what_is_only_announced_states_nothing():
     assert not said.keys() & {Sort.CAUSE, Sort.DENIAL, Sort.NAMES}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[The plan](plan.md) says which quay is closed.",
+        '"North" is the quay that the ferry uses.',
+        "import of the tide tables failed on Monday",
+        "at the quay there are two winches",
+        "It links to [[north quay]] and is tagged [quay, winch].",
+    ],
+)
+def test_prose_that_begins_like_output_or_code_is_prose(text):
+    assert not sorts(text).keys() & {Sort.OUTPUT, Sort.CODE, Sort.BLANKS}
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ('{\n  "name": "quay"\n}', Sort.OUTPUT),
+        ("0629d16 add a winch\n9dd68ea mend the winch", Sort.OUTPUT),
+        ("import winch;\nlet rope = winch.pull();", Sort.CODE),
+        ("Moor at [name of quay].", Sort.BLANKS),
+    ],
+)
+def test_output_code_and_blanks_are_told_from_prose(text, sort):
+    assert sort in sorts(text)
+
+
 def test_plans_are_worth_less_in_the_long_run():
     fact = "The winch waits for `Rope.tight`, because `pull()` returns before."
     assert classify(f"## Winch\n\n{fact}").tier is Tier.INGEST

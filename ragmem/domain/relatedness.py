@@ -24,6 +24,9 @@ NEAREST = 1.35
 BY_WORDS = 0.6
 """What the words say of a connection; the rest is the vectors'. Found on two projects, each for the other."""
 
+WHOLE = 4000
+"""Characters of a text that is read whole; of a longer one that was summarized, the summary."""
+
 SHORTEST = 2
 LONGEST = 64
 """Letters; a longer word is data."""
@@ -94,9 +97,19 @@ class Relatedness:
             found.append(1.0 - math.exp(-both / usual / ENOUGH))
         return found
 
+    def words(self, identifier: str) -> "array[int]":
+        """Return the numbers of the words of an entry that count; none of one that was not read."""
+        return self._words.get(identifier) or array("I")
+
+    def weights(self, project: str) -> Mapping[int, float]:
+        """Return what the words of a project weigh, by their numbers; those that are absent weigh 1."""
+        return self._weights.get(project, {})
+
     def _count(self, entry: Entry, names: frozenset[str]) -> "_Counted":
         """Return the numbers of the words of an entry, and how often it has each."""
-        text = f"{entry.memory.title}\n{entry.memory.indexed_text}"
+        memory = entry.memory
+        told = memory.text if len(memory.text) <= WHOLE else memory.indexed_text
+        text = f"{memory.title}\n{told}"
         known = self._known
         found = Counter([known[word] if word in known else self._learn(word) for word in folded(text)])
         found.pop(_SAYS_NOTHING, None)

@@ -1,23 +1,26 @@
 """Compares memories of one project with each other, and writes what is connected."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.connections import Edge, Member
-from ragmem.domain.connections import CONNECTED, MOST, Scale, rank, sharing, strongest
+from ragmem.domain.connections import CONNECTED, MOST, Scale, sharing, strongest
 from ragmem.domain.lifecycle import Entry
-from ragmem.domain.relatedness import Relatedness, strength
+from ragmem.domain.relatedness import Relatedness
 from ragmem.ports import ShowsVectors
-from ragmem.services.neighbour_search import Near, search
+from ragmem.services.neighbour_search import Near, Rows, Vectors, search
 from ragmem.services.project_vectors import read_space
+from ragmem.services.shared_words import SharedWords, strengths
 
 CANDIDATES = 16
 """Nearest by vectors that are judged."""
 
-LOWEST = 0.2
-"""Place on the scale below which a cosine makes no candidate."""
+LOWEST = 0.0
+"""Place on the scale below which a cosine makes no candidate: words alone would have to say all."""
 
 AT_ONCE = 2000
 """Memories whose connections are written in one transaction: some tenths of a second."""
@@ -26,6 +29,18 @@ USUAL = 1000
 """Memories of a project that say how rare a word is there, the same ones for each comparison."""
 
 _Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """Connections that some memories found, by places; `own` are the strongest of each of `ones`."""
+
+    ones: Rows
+    others: Rows
+    cosines: Vectors
+    shared: NDArray[np.float64]
+    strengths: NDArray[np.float64]
+    own: NDArray[np.bool_]
 
 
 class Comparison:
@@ -50,16 +65,18 @@ class Comparison:
         )
         self._members = [known[key] for key in ids]
         self._places = {one.number: place for place, one in enumerate(self._members)}
-        self._compared = {one.number for one in self._members if one.compared}
+        self._compared = np.array([one.number for one in self._members if one.compared], np.int64)
         numbers = None if all_of_project else list(self._places)
         names = catalog.connections.names(project, numbers)
         self._sharing = sharing((self._places[n], found) for n, found in names.items() if n in self._places)
         named = {one.id: names[one.number] for one in self._members if one.number in names}
-        self._relatedness = Relatedness(
+        self._numbers = np.array([one.number for one in self._members], np.int64)
+        relatedness = Relatedness(
             _entries(catalog, ids),
             names=named,
             usual=_entries(catalog, catalog.connections.sample(project, USUAL)),
         )
+        self._words = SharedWords(relatedness, project, ids)
 
     def write_fresh(self) -> Iterator[tuple[int, int]]:
         """Compare what was not, and write it; yield how many memories and connections after each write."""
@@ -68,7 +85,7 @@ class Comparison:
         for near in self._search(fresh):
             asked = [self._members[place] for place in near.asked.tolist()]
             done.update(one.number for one in asked)
-            yield len(asked), self._write(asked, *self._judged(near), done)
+            yield len(asked), self._write(asked, self._judged(near), done)
 
     def strongest(self, ids: Iterable[str]) -> dict[str, float]:
         """Return the strength of the strongest link of these memories, of those that have vectors."""
@@ -80,12 +97,14 @@ class Comparison:
         asked = [place for place, one in enumerate(self._members) if one.id in wanted]
         found: dict[str, dict[str, float]] = {self._members[place].id: {} for place in asked}
         for near in self._search(asked, exact=True):
-            _, own = self._judged(near)
-            for number, edges in own.items():
-                for edge in edges:
-                    other = edge.high if edge.low == number else edge.low
-                    links = found[self._members[self._places[number]].id]
-                    links[self._members[self._places[other]].id] = edge.strength
+            judged = self._judged(near)
+            for one, other, strong in zip(
+                judged.ones[judged.own].tolist(),
+                judged.others[judged.own].tolist(),
+                judged.strengths[judged.own].tolist(),
+                strict=True,
+            ):
+                found[self._members[one].id][self._members[other].id] = strong
         return found
 
     def _search(self, asked: Sequence[int], *, exact: bool = False) -> Iterator[Near]:
@@ -93,45 +112,48 @@ class Comparison:
         rows = np.array(asked, np.intp)
         return search(self._space, rows, count=CANDIDATES, bar=bar, at_once=AT_ONCE, exact=exact)
 
-    def _judged(self, near: Near) -> tuple[dict[_Pair, Edge], dict[int, list[Edge]]]:
-        """Return all connections among the candidates of some memories, and the strongest of each memory."""
-        bounds = np.searchsorted(near.places, np.arange(len(near.asked) + 1)).tolist()
-        columns, cosines = near.columns.tolist(), near.cosines.tolist()
-        found: dict[_Pair, Edge] = {}
-        own: dict[int, list[Edge]] = {}
-        for n, place in enumerate(near.asked.tolist()):
-            part = slice(bounds[n], bounds[n + 1])
-            others = dict(zip(columns[part], cosines[part], strict=True))
-            others |= self._sharing_with(place, others)
-            first = self._members[place]
-            shares = self._relatedness.shared_with(first.id, [self._members[other].id for other in others])
-            edges = []
-            for (other, cosine), shared in zip(others.items(), shares, strict=True):
-                strong = strength(self._scale.scaled(cosine), shared)
-                if strong >= CONNECTED:
-                    second = self._members[other].number
-                    low, high = min(first.number, second), max(first.number, second)
-                    edges.append(Edge(low, high, round(cosine, 4), round(shared, 4), round(strong, 4)))
-            own[first.number] = sorted(edges, key=rank)[:MOST]
-            found |= {(edge.low, edge.high): edge for edge in edges}
-        return found, own
+    def _judged(self, near: Near) -> _Judged:
+        """Return all connections among the candidates of some memories."""
+        ones, others, cosines = self._candidates(near)
+        shared = self._words.shared(ones, others)
+        strong = strengths(self._scale, cosines, shared)
+        found = np.flatnonzero(strong >= CONNECTED)
+        ones, others, cosines = ones[found], others[found], cosines[found].round(4)
+        strong = strong[found].round(4)
+        order = np.lexsort((self._numbers[others], -cosines, -strong, ones))
+        firsts = np.flatnonzero(np.diff(ones[order], prepend=-1))
+        own = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order))) < MOST
+        shared = shared[found].round(4)
+        return _Judged(ones[order], others[order], cosines[order], shared[order], strong[order], own)
 
-    def _sharing_with(self, place: int, known: Collection[int]) -> dict[int, float]:
-        """Return the memories that share a rare name with one, beside those known, and their cosines."""
+    def _candidates(self, near: Near) -> tuple[Rows, Rows, Vectors]:
+        """Return pairs that may be connected, those of one memory after each other, and their cosines."""
         matrix, specs = self._space.matrix, self._space.specs
-        return {
-            other: float(matrix[place] @ matrix[other])
-            for other in sorted(self._sharing.get(place, ()))
-            if other not in known and not (specs[place] and specs[other] and specs[place] != specs[other])
-        }
+        ones, others = near.asked[near.places], near.columns
+        named = [
+            (place, other) for place in near.asked.tolist() for other in sorted(self._sharing.get(place, ()))
+        ]
+        if not named:
+            return ones, others, near.cosines
+        firsts, seconds = np.array(named, np.intp).T
+        new = ~np.isin(firsts * len(matrix) + seconds, ones * len(matrix) + others)
+        new &= (specs[firsts] == specs[seconds]) | (specs[firsts] == 0) | (specs[seconds] == 0)
+        firsts, seconds = firsts[new], seconds[new]
+        ones, others = np.concatenate([ones, firsts]), np.concatenate([others, seconds])
+        products = np.einsum("ij,ij->i", matrix[firsts], matrix[seconds])
+        order = np.argsort(ones, kind="stable")
+        return ones[order], others[order], np.concatenate([near.cosines, products])[order]
 
-    def _write(
-        self,
-        asked: Sequence[Member],
-        edges: Mapping[_Pair, Edge],
-        own: Mapping[int, Sequence[Edge]],
-        done: Collection[int],
-    ) -> int:
+    def _edges(self, judged: _Judged, wanted: NDArray[np.bool_]) -> dict[_Pair, Edge]:
+        ones, others = self._numbers[judged.ones[wanted]], self._numbers[judged.others[wanted]]
+        columns = (np.minimum(ones, others), np.maximum(ones, others), judged.cosines[wanted].astype(float))
+        rows = zip(
+            *(column.tolist() for column in (*columns, judged.shared[wanted], judged.strengths[wanted])),
+            strict=True,
+        )
+        return {(row[0], row[1]): Edge(*row) for row in rows}
+
+    def _write(self, asked: Sequence[Member], judged: _Judged, done: Collection[int]) -> int:
         """Write what some memories are connected with; return how many connections.
 
         `done` are all that were compared in this run: they have seen these already.
@@ -142,14 +164,16 @@ class Comparison:
             for edge in self._connections.edges(one.number for one in asked if one.before)
             if edge.low not in done or edge.high not in done or new >= {edge.low, edge.high}
         ]
-        kept = {(edge.low, edge.high): edge for every in own.values() for edge in every}
+        kept = self._edges(judged, judged.own)
         # A new one may be among the strongest of those that were compared before, and push another out.
-        touched = {number for pair in edges for number in pair} & self._compared
+        old = np.isin(self._numbers[judged.others], self._compared)
+        touched = set(self._numbers[judged.others[old]].tolist())
         former = {
             (one.low, one.high): one
             for one in self._connections.edges(touched)
             if one.low not in new and one.high not in new
         }
+        edges = self._edges(judged, old)
         best = strongest({**former, **edges}, of=touched)
         kept |= {pair: edges[pair] for pairs in best.values() for pair in pairs if pair in edges}
         fallen = {pair for pair in former if not any(pair in best.get(number, ()) for number in pair)}

@@ -2,14 +2,21 @@
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
-from ragmem.backends import lightrag, minilm
+from ragmem.backends import fake, lightrag, minilm
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.entity_settling import Told
+from ragmem.catalog.invariants import violations
 from ragmem.domain.chunking import chunk
+from ragmem.domain.connections import MOST, Scale
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
-from ragmem.services.connecting import connect
+from ragmem.domain.relatedness import Relatedness, strength
+from ragmem.services import comparison, connecting
+from ragmem.services.connecting import connect, nearest
+from ragmem.services.shared_words import SharedWords, strengths
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()
@@ -122,3 +129,199 @@ def test_twins_in_two_projects_are_never_connected(world):
     [connection] = world.catalog.connections.of()
     assert world.catalog.connections.of(["borealis"]) == [connection]
     assert world.catalog.connections.of(["atlas"]) == []
+
+
+def test_connecting_as_they_come_is_connecting_at_once(tmp_path, models):
+    texts = [*BREAD, *BOATS, ALONE]
+    at_once, one_by_one = World(tmp_path / "a", models), World(tmp_path / "b", models)
+    at_once.put(texts)
+    at_once.connect()
+    for text in reversed(texts):
+        one_by_one.put([text])
+        one_by_one.connect()
+    assert one_by_one.pairs() == at_once.pairs() != set()
+    at_once.close()
+    one_by_one.close()
+
+
+def test_looking_up_a_few_finds_what_comparing_all_does(tmp_path, models, monkeypatch):
+    found = []
+    for few in (1, 10**9):
+        monkeypatch.setattr(connecting, "FEW", few)
+        world = World(tmp_path / str(few), models)
+        world.put([*BREAD[:2], *BOATS, ALONE])
+        world.connect()
+        world.put(BREAD[2:])
+        assert world.connect().new == 1
+        found.append(world.pairs())
+        world.close()
+    assert found[0] == found[1] != set()
+
+
+def test_what_was_written_before_a_stop_stays_and_the_rest_follows(tmp_path, models, monkeypatch):
+    whole, stopped = World(tmp_path / "a", models), World(tmp_path / "b", models)
+    for world in (whole, stopped):
+        world.put([*BREAD, *BOATS, ALONE])
+    whole.connect()
+    monkeypatch.setattr(comparison, "AT_ONCE", 2)
+    first = stopped.connect(budget_s=0)
+    assert (first.new, first.waiting) == (2, 5)
+    assert first.note
+    assert violations(stopped.catalog, deep=True) == []
+    assert stopped.pairs() < whole.pairs()
+    last = stopped.connect()
+    assert (last.new, last.waiting) == (5, 0)
+    assert stopped.pairs() == whole.pairs()
+    whole.close()
+    stopped.close()
+
+
+def test_a_text_that_changed_is_connected_anew(world):
+    bread, boats = world.put(BREAD), world.put(BOATS)
+    world.connect()
+    world.put(
+        ["The rear crankshaft seal of the diesel engine leaks oil again; the ferry stays in."], ids=bread[:1]
+    )
+    assert world.connect().new == 1
+    assert {one.first for one in world.catalog.connections.neighbours(bread[0])} | {
+        one.second for one in world.catalog.connections.neighbours(bread[0])
+    } == {bread[0], *boats}
+    assert violations(world.catalog) == []
+
+
+def test_what_is_deleted_takes_its_connections_along(world):
+    bread = world.put(BREAD)
+    world.connect()
+    world.delete(bread[:1])
+    assert world.pairs() == {pair(*bread[1:])}
+    assert violations(world.catalog) == []
+    assert world.connect().new == 0
+
+
+def test_a_memory_that_moves_to_another_project_leaves_its_connections_behind(world):
+    bread = world.put(BREAD)
+    world.connect()
+    world.put(BREAD[:1], project="borealis", ids=bread[:1])
+    assert violations(world.catalog) == []
+    assert world.connect().new == 1
+    assert world.pairs() == {pair(*bread[1:])}
+
+
+def test_two_specs_of_a_project_are_not_connected_but_both_with_what_has_none(world):
+    (one,), (other,) = world.put(BREAD[:1], spec="tides"), world.put(BREAD[1:2], spec="winds")
+    (common,) = world.put(BREAD[2:])
+    world.connect()
+    assert world.pairs() == {pair(one, common), pair(other, common)}
+
+
+def test_a_long_text_of_many_things_is_not_connected_with_each_of_them(world):
+    things = (
+        "choir bus plum swimming clock harbour chess tailor cinema bakery rowing museum lantern violin"
+        " orchard bicycle chimney parade kitten glacier notebook saddle carpet thunder pepper window curtain"
+        " marble pigeon ladder meadow button castle pencil tunnel basket feather copper village needle mirror"
+        " candle bridge hammer pillow garden stable ticket puppet anchor helmet jacket rabbit sailor teapot walnut"
+    ).split()
+    diary = [
+        f"The {thing} is behind the {other}, and nobody knows whose {thing} that {other} hides."
+        for step in (1, 7, 13)
+        for thing, other in zip(things, things[step:] + things[:step], strict=True)
+    ]
+    short = world.put([*BREAD, *BOATS, ALONE])
+    (long,) = world.put(["\n\n".join([*diary[:80], BREAD[0], BOATS[0], ALONE, *diary[80:]])])
+    world.connect()
+    assert not {pair(long, one) for one in short} & world.pairs()
+    assert world.catalog.connections.count() == 6
+
+
+def test_memories_that_share_a_rare_name_are_candidates_though_their_vectors_are_not_near(world):
+    names = [f"retry_budget_{n}" for n in range(4)]
+    one, other = world.put(
+        [
+            f"Raised {' '.join(names)} after the night of the storm.",
+            f"Why is the importer slow? See {' '.join(reversed(names))}: the owner is on leave until Monday.",
+        ]
+    )
+    world.put([*BREAD, *BOATS, ALONE])
+    assert world.catalog.connections.sharing("atlas", [one]) == []
+    told = [Told(key, "atlas", 0, dict.fromkeys(names, "code")) for key in (one, other)]
+    world.catalog.names.learn(told)
+    assert set(world.catalog.connections.sharing("atlas", [one])) == {one, other}
+    members = world.catalog.connections.members("atlas", world.store.answering_model())
+    assert len(world.catalog.connections.names("atlas", [members[0].number])[members[0].number]) == 4
+    world.connect()
+    assert pair(one, other) in world.pairs()
+
+
+def test_the_nearest_is_told_of_all_that_can_be_compared(world):
+    bread, (alone,) = world.put(BREAD), world.put([ALONE])
+    assert nearest(world.catalog, world.store, bread) == {}
+    world.connect()
+    found = nearest(world.catalog, world.store, [*bread, alone, "unknown"])
+    strongest = {key: world.catalog.connections.neighbours(key)[0].strength for key in bread}
+    assert found == {**strongest, alone: 0.0}
+
+
+def test_a_memory_keeps_its_strongest_connections_only(world):
+    copies = world.put([f"{BREAD[0]} Noted on day {n} of the course." for n in range(MOST + 8)])
+    world.put([f"{text} It was day {n}." for text in (*BOATS, ALONE) for n in range(30)])
+    world.connect()
+    degrees = world.catalog.connections.degree(copies)
+    assert min(degrees.values()) >= MOST
+    assert len(degrees) == len(copies)
+    assert world.catalog.connections.count() <= MOST * (len(copies) + 120)
+
+
+def test_an_unknown_model_connects_nothing_until_there_are_enough_memories(tmp_path):
+    models = fake.open_models({})
+    world = World(tmp_path / "home", models)
+    world.put(BREAD)
+    done = world.connect()
+    assert (done.new, done.waiting, done.scale) == (0, 3, None)
+    assert "30 memories" in done.note
+    assert nearest(world.catalog, world.store, world.catalog.memories.ids()) == {}
+    world.put([f"{text} {n}" for n in range(10) for text in (*BOATS, ALONE)])
+    done = world.connect()
+    assert (done.waiting, done.note) == (0, "")
+    assert done.scale.scale.memories == 43
+    world.close()
+
+
+def test_a_scale_that_changed_judges_all_anew(world):
+    world.put([*BREAD, *BOATS])
+    world.connect()
+    model = world.store.answering_model()
+    kept = world.catalog.connections.scale(model)
+    assert kept.measured_at == NOW
+    world.catalog.connections.keep_scale(model, Scale(0.8, 0.9, memories=1), now=NOW, anew=True)
+    assert sum(world.catalog.connections.waiting(model).values()) == 6
+    before = world.pairs()
+    assert world.connect().new == 6
+    assert world.pairs() == before
+    assert world.catalog.connections.scale(model).scale == kept.scale
+
+
+def test_many_pairs_are_judged_as_each_by_itself(world):
+    texts = [*BREAD, *BOATS, ALONE, " ".join([*BREAD, *BOATS]), "one"]
+    ids = world.put(texts)
+    entries = world.catalog.lives.entries(policy=POLICY)
+    relatedness = Relatedness(entries)
+    pairs = [(one, other) for one in range(len(ids)) for other in range(len(ids)) if one != other]
+    ones, others = np.array(pairs).T
+    shared = SharedWords(relatedness, "atlas", ids).shared(ones, others)
+    assert shared == pytest.approx([relatedness.shared(ids[one], ids[other]) for one, other in pairs])
+    scale, cosines = Scale(0.2, 0.54), np.linspace(-0.5, 1, len(pairs)).astype(np.float32)
+    assert strengths(scale, cosines, shared) == pytest.approx(
+        [strength(scale.scaled(float(near)), both) for near, both in zip(cosines, shared, strict=True)]
+    )
+
+
+def test_forgotten_connections_are_found_again(world):
+    bread = world.put(BREAD)
+    world.connect()
+    before = world.pairs()
+    world.catalog.connections.drop(bread[:1])
+    assert world.pairs() == {pair(*bread[1:])}
+    world.catalog.connections.drop()
+    assert world.pairs() == set()
+    assert world.connect().new == 3
+    assert world.pairs() == before

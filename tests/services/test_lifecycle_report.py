@@ -1,0 +1,189 @@
+"""How the memories live, as it is told: each counted once, nothing changed, and readable everywhere."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from ragmem.catalog.lives import LifeRow
+from ragmem.catalog.supersessions import Supersession
+from ragmem.domain.connections import Scale
+from ragmem.domain.lifecycle import Life
+from ragmem.domain.model import Draft, Scope
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+PROJECT = "p-tideline"
+
+TIDE = (
+    "The tide importer of harbour {0} timed out because `TideClient.fetch` in tides/client.py retried 5 times"
+    " with a timeout of 30 s; the fix was one retry of 10 s for harbour {0}."
+)
+CHATTER = "Let me have a look at this now, one moment please, and then I will go on with the rest of it all."
+
+
+def stored(memory, name, text, *, days, project=PROJECT, **more):
+    draft = Draft(
+        more.pop("source", "notes"),
+        f"/n/{name}",
+        text,
+        title=name,
+        scope=Scope(project),
+        event_time=NOW - timedelta(days=days),
+        **more,
+    )
+    [one] = memory.ingest([draft])
+    return one.id
+
+
+@pytest.fixture
+def lived(memory):
+    """A project with memories in every state, whose connections are made."""
+    ids = {
+        f"tide{number}": stored(memory, f"tide{number}", TIDE.format(number), days=number)
+        for number in (1, 2)
+    }
+    ids["alone"] = stored(memory, "alone", CHATTER, days=400)
+    ids["decision"] = stored(
+        memory, "decision", "We decided to keep SQLite because one file is easy to back up.", days=300
+    )
+    ids |= {
+        f"other{number}": stored(memory, f"other{number}", f"Zebra {number} ate {number * 7} apples.", days=5)
+        for number in range(21)
+    }
+    stored(memory, "elsewhere", TIDE.format(9), days=1, project="p-other")
+    memory.catalog.connections.keep_scale("fake-hash", Scale(0.1, 0.6, 25, 100), now=NOW, anew=False)
+    memory.plan_gc()
+    memory.catalog.lives.put([LifeRow(ids["tide1"], life=Life.PROVEN)], now=NOW)
+    memory.catalog.supersessions.put(
+        [Supersession(ids["other3"], ids["other4"], NOW, NOW, "value", "ate more", NOW)]
+    )
+    return memory, ids
+
+
+def test_each_memory_is_counted_in_one_state_and_one_type(lived):
+    memory, ids = lived
+    report = memory.lifecycle_report([PROJECT])
+    assert report.memories == len(ids)
+    assert sum(count for name, count in report.states.items() if name != "archived") == len(ids)
+    assert sum(count for count, _ in report.types.values()) == len(ids)
+    assert (report.states["proven"], report.states["superseded"]) == (1, 1)
+    assert report.types["decision"] == (1, 1)
+    assert memory.lifecycle_report().memories == len(ids) + 1
+
+
+def test_what_connects_is_told_and_what_is_alone_with_why_it_goes(lived):
+    memory, ids = lived
+    report = memory.lifecycle_report([PROJECT])
+    assert report.connections >= 1
+    assert 0 < report.density < 1
+    assert report.uncompared == 0
+    first = next(one for one in report.loners if one.id == ids["alone"])
+    assert (first.action, first.newer, first.left) == ("archive", 24, 0)
+    assert first.reasons
+    assert report.loners[0].action == "archive"
+    assert ids["decision"] not in {one.id for one in report.loners}
+    assert ids["tide2"] not in {one.id for one in report.loners}
+    assert len(memory.lifecycle_report([PROJECT], limit=2).loners) == 2
+
+
+def test_what_gc_archived_is_counted_by_its_rule_and_in_its_project(lived):
+    memory, ids = lived
+    at_risk = memory.lifecycle_report([PROJECT]).at_risk
+    outcome = memory.apply_gc(memory.plan_gc(rules=["no-substance"]), allow_large=True)
+    assert at_risk == outcome.archived >= 1
+    report = memory.lifecycle_report([PROJECT])
+    assert [(one.rule, one.memories) for one in report.expiries] == [("no-substance", outcome.archived)]
+    assert report.states["archived"] == report.expired == outcome.archived
+    assert report.promotion_rate == pytest.approx(1 / (1 + outcome.archived))
+    assert [run.run for run in report.runs] == [outcome.run]
+    assert memory.lifecycle_report(["p-other"]).expiries == []
+    assert ids["alone"] not in memory.catalog.memories.ids()
+
+
+def test_a_merged_memory_stands_among_the_clusters_with_its_originals(lived):
+    memory, ids = lived
+    memory.catalog.gc_runs.link("run", {ids["tide1"]: ["a" * 26, "b" * 26, "c" * 26]})
+    [merged] = [group for group in memory.lifecycle_report([PROJECT]).groups if group.merged]
+    assert (merged.size, merged.id, merged.title) == (3, ids["tide1"], "tide1")
+    assert not [group for group in memory.lifecycle_report(["p-other"]).groups if group.merged]
+
+
+def test_the_report_changes_nothing(lived):
+    memory, _ = lived
+    before = {one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()
+    memory.lifecycle_report()
+    assert ({one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()) == before
+
+
+def test_without_vectors_the_rest_is_told(open_memory):
+    memory = open_memory(RAGMEM_MODELS_URL="down")
+    stored(memory, "one", TIDE.format(1), days=1)
+    report = memory.lifecycle_report()
+    assert (report.memories, report.states["waiting"], report.connections) == (1, 1, 0)
+
+
+@pytest.fixture
+def command(lived, inside, tmp_path):
+    def run(*arguments, **environ):
+        where = {"RAGMEM_HOME": str(tmp_path / "ragmem"), "HOME": str(tmp_path / "home")}
+        return inside("inspect", "lifecycle", *arguments, **where, **environ)
+
+    return run
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_the_charts_keep_to_the_terminal_and_need_no_colours(command, columns):
+    shown = command("--all", COLUMNS=str(columns))
+    assert shown.returncode == 0
+    charts = shown.stdout.partition("\nAlone: ")[0].splitlines()
+    assert max(map(len, charts)) <= columns
+    assert "\x1b" not in shown.stdout
+    for told in ("States", "Types", "buffer", "connects by itself", "Alone: what goes next"):
+        assert told in shown.stdout
+    painted = command("--all", COLUMNS=str(columns), FORCE_COLOR="1")
+    assert "\x1b[" in painted.stdout
+    assert re.sub(r"\x1b\[\d*m", "", painted.stdout) == shown.stdout
+    assert "\x1b" not in command("--all", FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
+def test_json_tells_all_of_it(command, lived):
+    memory, ids = lived
+    document = json.loads(command("--all", "--json").stdout)
+    assert document["schema"] == 1
+    assert document["memories"] == len(memory.catalog.memories.ids())
+    assert set(document) > {
+        "states",
+        "types",
+        "density",
+        "expiries",
+        "clusters",
+        "loners",
+        "similarity",
+        "runs",
+    }
+    assert document["similarity"]["unrelated"] < document["similarity"]["connects"]
+    assert ids["alone"][:12] in {one["id"] for one in document["loners"]}
+
+
+def test_the_picture_is_a_file_that_is_not_replaced_unasked(command, tmp_path):
+    target = tmp_path / "life.svg"
+    assert command("--all", "--svg", str(target)).returncode == 0
+    root = ET.fromstring(target.read_text())
+    assert root.find("{http://www.w3.org/2000/svg}title").text == "The lifecycle of all projects"
+    again = command("--all", "--svg", str(target))
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert command("--all", "--svg", str(target), "--force").returncode == 0
+    assert command("--all", "--svg", "-").stdout.startswith("<svg ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(("--json", "--svg", "-"), "exclude each other"), (("--all", "-p", "x"), "exclude each other")],
+)
+def test_what_excludes_each_other_is_refused(command, arguments, message):
+    refused = command(*arguments)
+    assert refused.returncode == 2
+    assert message in refused.stderr

@@ -213,6 +213,14 @@ def test_projects_bound_a_question(client, tmp_path):
     assert unknown.json()["hint"]
 
 
+def test_what_answers_a_session_counts_as_recalled_by_it(client, filled):
+    for mode in ("ragmem", "mix"):
+        client.post("/query", query="why do we pin psycopg 3.2", mode=mode, session=f"of {mode}")
+    client.post("/query", query="why do we pin psycopg 3.2", mode="ragmem")
+    filled.absorb_recalls()
+    assert {recall.session for recall in filled.catalog.lives.recalls()} == {"of ragmem"}
+
+
 def chunks(client, text, **more):
     return ok(client.post("/query/data", query=text, mode="ragmem", **more))["data"]["chunks"]
 

@@ -34,9 +34,10 @@ _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("recalled_in", "id, session"),
     ("supersessions", "older"),
     ("merged_from", "merged, original"),
+    ("gc_runs", "run"),
+    ("gc_changes", "run, what, id"),
 )
 """The same, but an older home does not have them."""
-
 
 _FORMER = ("trash", "archive", {"trashed_at": "archived_at"})
 """What a table was called in an older home, what it is now, and the same of its columns."""

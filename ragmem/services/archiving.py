@@ -74,7 +74,7 @@ def archive_asked(catalog: Catalog, store: Store, ids: Sequence[str], *, rule: s
         catalog.gc_runs.begin(run, caller="forget", now=now)
         found = [Removal(memory, rule) for memory in catalog.memories.get(ids).values()]
         catalog.gc_runs.end(run, now=now)
-        catalog.log.write("gc", {"run": run, "removed": len(found)}, now=now)
+        catalog.log.write("gc", {"run": run, "archived": len(found)}, now=now)
         return found
 
     take_out(catalog, store, run, ids, removals=removals, now=now, action="remove")

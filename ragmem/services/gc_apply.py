@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
@@ -127,9 +127,22 @@ def apply(
     if done.run:
         catalog.gc_runs.end(done.run, now=now)
     if done.changed or done.dropped or done.mended:
-        counts = {key: value for key, value in asdict(done).items() if isinstance(value, int) and value}
-        catalog.log.write("gc", {"run": done.run, **counts}, now=now)
+        catalog.log.write("gc", _entry(done), now=now)
     return done
+
+
+def _entry(done: Outcome) -> dict[str, str | int]:
+    """Return what the log tells of a run."""
+    counts = {
+        "archived": done.removed + done.archived + done.merged,
+        "made": done.made,
+        "superseded": done.superseded,
+        "promoted": done.promoted,
+        "reprieved": done.reprieved,
+        "mended": done.mended,
+        "dropped": done.dropped,
+    }
+    return {"run": done.run, **{name: count for name, count in counts.items() if count}}
 
 
 def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:

@@ -65,7 +65,9 @@ def plan(
             compared=not waiting.get(project, 0),
         )
         told.advance(len(entries))
-    strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.action == "drop"]
+    strangers = [
+        Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in made.hashes
+    ]
     items = [_only(item, rules) for item in (*made.items, *strangers)]
     asked = {item.id for item in items if item.action != "keep"}
     return Plan(

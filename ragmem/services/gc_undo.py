@@ -129,14 +129,19 @@ def revived(memory: Memory) -> Memory:
 
 def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy, now: datetime) -> int:
     """Archive the memories that a run merged; return how many stay, since somebody made them their own."""
-    made = {change.id: change.after for change in catalog.gc_runs.changes(run, "made")}
+    # A memory that was moved from elsewhere knows what was merged from what, but not what it said then.
+    made = dict.fromkeys(catalog.gc_runs.merged(run), "")
+    made |= {change.id: change.after for change in catalog.gc_runs.changes(run, "made")}
 
     def theirs(ids: Sequence[str]) -> set[str]:
         entries = catalog.lives.some(ids, policy=policy)
         return {
             key
             for key, entry in entries.items()
-            if entry.memory.content_hash != made[key] or entry.pinned or entry.sessions or entry.feedback > 0
+            if made[key] not in {"", entry.memory.content_hash}
+            or entry.pinned
+            or entry.sessions
+            or entry.feedback > 0
         }
 
     kept = theirs(list(made))

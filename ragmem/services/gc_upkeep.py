@@ -7,7 +7,6 @@ from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
 from ragmem.domain.model import State
 from ragmem.ports import Store
 
-
 UNOWNED = "unowned"
 """The rule for what no memory owns in the store."""
 

@@ -12,7 +12,7 @@ from ragmem.memory import Ragmem
 from ragmem.services.invariants import violations
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
-WORTH = "We decided to use {0} because of the error in {0}. The fix was resolved by the config of {0}."
+WORTH = "We came to use {0} because of the error in {0}. The fix was resolved by the config of {0}."
 
 
 class _EndedError(BaseException):

@@ -4,10 +4,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import cached_property
+from heapq import nlargest
+from itertools import chain
 
 from ragmem.domain.facts import Claim, claims, words_of
 from ragmem.domain.lifecycle import Connection, Entry
+from ragmem.domain.redaction import redact
 from ragmem.domain.replacing import Rarity, judge
 from ragmem.domain.supersession import DECLARED, direct_successors
 
@@ -23,6 +26,9 @@ TELLING = 6
 CANDIDATES = 8
 """Older memories that a claim is compared with, those with the most telling words in common."""
 
+LEAST_SHARED = 0.1
+"""Share of a claim's weight that those words have together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -34,16 +40,23 @@ class Change:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
 class _Read:
     """A memory with what it claims: what its end would make untrue, and what can end another."""
 
-    entry: Entry
-    main: list[Claim]
-    telling: list[Claim]
-    words: frozenset[str]
-    leading: frozenset[str]
-    """The words of its main claims, by which it is found."""
+    def __init__(self, entry: Entry) -> None:
+        main, self.telling = claims(entry.text)
+        self.key, self.moment = entry.id, entry.memory.event_time
+        self._text = entry.text
+        self._small = entry.text.count(" ") < MAX_WORDS
+        self.main = main if self._small else []
+        self.words = _words(self.telling)
+        self.leading = _words(self.main)
+        """The words of its main claims, by which it is found."""
+
+    @cached_property
+    def around(self) -> frozenset[str]:
+        """The words of all that it says, where that is one thing."""
+        return words_of(self._text) if self._small else self.words
 
 
 def changes(entries: Sequence[Entry], connections: Sequence[Connection] = ()) -> list[Change]:
@@ -89,7 +102,7 @@ def _declared(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
 
 def _by_rule(group: Sequence[Entry], linked: Mapping[str, Sequence[str]]) -> Iterator[tuple[float, Change]]:
     """Yield what the rules find in the memories of one project, with how sure they are."""
-    read = {entry.id: _read(entry) for entry in group}
+    read = {entry.id: _Read(entry) for entry in group}
     seen = Counter(word for one in read.values() for word in one.words)
     rarity = Rarity(seen, len(group))
     holding: dict[str, list[_Read]] = defaultdict(list)
@@ -98,21 +111,15 @@ def _by_rule(group: Sequence[Entry], linked: Mapping[str, Sequence[str]]) -> Ite
             if seen[word] <= RARE:
                 holding[word].append(one)
     for one in read.values():
-        near = [read[key] for key in linked.get(one.entry.id, ()) if key in read]
+        near = [read[key] for key in linked.get(one.key, ()) if key in read]
         for claim in one.telling:
+            around = one.around if claim.ended else claim.words
             for other in _candidates(one, claim, holding, rarity, near):
                 for main in other.main:
-                    judged = judge(main, claim, rarity, around=one.words)
+                    judged = judge(main, claim, rarity, around=around)
                     if judged is not None:
-                        reason = f'"{_short(main.text)}" gave way to "{_short(claim.text)}"'
-                        yield judged.score, Change(other.entry.id, one.entry.id, judged.rule, reason)
-
-
-def _read(entry: Entry) -> _Read:
-    main, telling = claims(entry.text)
-    small = entry.text.count(" ") < MAX_WORDS
-    words = words_of(entry.text) if small else _words(telling)
-    return _Read(entry, main if small else [], telling, words, _words(main) if small else frozenset())
+                        reason = f"{_quoted(main)} gave way to {_quoted(claim)}"
+                        yield judged.score, Change(other.key, one.key, judged.rule, reason)
 
 
 def _words(read: Iterable[Claim]) -> frozenset[str]:
@@ -127,23 +134,25 @@ def _candidates(
     near: Sequence[_Read],
 ) -> list[_Read]:
     """Return the earlier memories that a claim may be about."""
-    moment = newer.entry.memory.event_time
+    moment = newer.moment
     known = [
         (rarity[word], word) for word in claim.words if len(holding.get(word, ())) > (word in newer.leading)
     ]
     shared: dict[str, float] = defaultdict(float)
-    found: dict[str, _Read] = {other.entry.id: other for other in near}
-    for weight, word in sorted(known, reverse=True)[:TELLING]:
+    found: dict[str, _Read] = {}
+    for weight, word in nlargest(TELLING, known):
         for other in holding[word]:
-            found[other.entry.id] = other
-            shared[other.entry.id] += weight
-    best = sorted(shared, key=lambda key: (-shared[key], key))
-    earlier = (key for key in best if found[key].entry.memory.event_time < moment)
-    chosen = dict.fromkeys(islice(earlier, CANDIDATES))
-    chosen |= dict.fromkeys(other.entry.id for other in near if other.entry.memory.event_time < moment)
-    return [found[key] for key in chosen]
+            if other.moment < moment:
+                found[other.key] = other
+                shared[other.key] += weight
+    least = LEAST_SHARED * rarity.whole(claim)
+    enough = ((had, key) for key, had in shared.items() if had >= least)
+    chosen = {key: found[key] for _, key in nlargest(CANDIDATES, enough)}
+    chosen |= {other.key: other for other in near if other.moment < moment}
+    return list(chosen.values())
 
 
-def _short(text: str, most: int = 100) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "\u2026"
+def _quoted(claim: Claim, most: int = 100) -> str:
+    """Return the beginning of a claim in quotes, without secrets, since a reason is kept and shown."""
+    text = " ".join(redact(claim.text)[0].split())
+    return f'"{text if len(text) <= most else text[: most - 1].rstrip() + "…"}"'

@@ -19,7 +19,10 @@ _REACH = 90
 """Characters of a phrase for what is over; a longer one is a sentence of its own."""
 
 _Side: TypeAlias = Literal["before", "after", "between"]
-_ENDED = "gone|removed|dropped|deleted|deprecated|retired|closed|disabled|abandoned|discontinued|obsolete|out"
+_ENDED = (
+    "gone|removed|dropped|deleted|deprecated|retired|closed|disabled|abandoned|discontinued|obsolete|out|lifted"
+    "|reverted|withdrawn|scrapped|eliminated|cancell?ed|phased out|rolled back|switched off|turned off|dead"
+)
 _CUES: tuple[tuple[str, _Side, str], ...] = (
     ("moved", "between", r"\b(?:from|out of) (.{1,90}?) (?:in|on)?to\b"),
     ("replaced", "before", rf"(?: {_BE})?(?: now)? (?:renamed|(?:replaced|superseded) (?:by|with))\b"),
@@ -27,13 +30,16 @@ _CUES: tuple[tuple[str, _Side, str], ...] = (
     ("replaced", "after", r"\b(?:replaces|supersedes|obsoletes|takes the place of)\b"),
     ("instead", "after", r"\b(?:instead of|rather than|in place of)\b"),
     ("gone", "before", rf" {_BE} (?:now |finally |all |since )?(?:{_ENDED})\b(?! of\b)"),
+    ("gone", "before", r" (?:is|are) (?:now )?only\b"),
     ("gone", "before", r" (?:stopped|ceased|(?:has |have )?(?:given|gave) way)\b"),
     (
         "gone",
         "after",
         r"\b(?:dropped|removed|retired|abandoned|disabled|got rid of)\b(?! (?:by|in|from|the need)\b)",
     ),
+    ("gone", "after", r"\b[Nn]o more\b"),
     ("former", "after", r"\b(?:used to(?: be)?|formerly|previously|until now|up to now)\b"),
+    ("former", "after", r"\b(?:down from|up from|over from|left of|\((?:was|before|old):?)(?= )"),
 )
 _PHRASES = tuple((rule, side, re.compile(cue, re.IGNORECASE)) for rule, side, cue in _CUES)
 _NO_LONGER = re.compile(
@@ -41,20 +47,22 @@ _NO_LONGER = re.compile(
 )
 _NOW = re.compile(
     r"(?<!for )(?<!until )(?<!by )(?<!right )\b[Nn]ow\b(?! (?:that|let|we)\b)"
-    r"|\b(?:nowadays|these days)\b|\bas of (?:this|version|v?\d)"
+    r"|\b(?:nowadays|these days)\b|\b(?:as of|since) (?:this|version|release|v?\d)"
     r"|\b(?:[Cc]hanged|[Mm]oved|[Ss]witched|[Rr]aised|[Ll]owered|[Bb]umped)\b"
 )
 _WHOLE = (("no longer", _NO_LONGER), ("now", _NOW))
 _ANY = re.compile(
     rf"\b(?:{_ENDED}|from|out of|renamed|replace[ds]|supersede[ds]|swapped|obsoletes?|takes the place|instead"
     r"|rather|in place|stopped|ceased|way|rid of|used to|formerly|previously|until|up to|longer|any ?more"
-    r"|after all|NOT|now|nowadays|these days|as of|changed|moved|switched|raised|lowered|bumped)\b",
+    r"|after all|NOT|now|nowadays|these days|as of|since|only|no more|down|up|over|left|was|changed"
+    r"|moved|switched|raised|lowered|bumped)\b",
     re.IGNORECASE,
 )
 _STOPS = re.compile(
     r"[;:.!?()]+(?=\s|$)"
     r"| (?:because|since|so|but|which|when|where|although|otherwise|as|for|by|in order|to|into)\b"
 )
+_BEGINS = re.compile(r"[;:.!?()]+(?=\s|$)| (?:because|since|so|but|which|when|where|although|otherwise)\b")
 _COMMA = re.compile(r", ")
 
 
@@ -88,6 +96,6 @@ def _over(text: str, side: _Side, match: re.Match[str]) -> Iterator[str]:
         yield _COMMA.split(phrase)[0]
     else:
         phrase = text[max(0, match.start() - _REACH) : match.start()]
-        begun = max((stop.end() for stop in _STOPS.finditer(phrase)), default=0)
+        begun = max((stop.end() for stop in _BEGINS.finditer(phrase)), default=0)
         yield phrase[begun:]
         yield _COMMA.split(phrase[begun:])[-1]

@@ -40,8 +40,11 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:is|are|was|were|does|do|did|has|have|can|must|should|will) not\b|\bcannot\b|\wn't\b|\bnever [a-z]",
-    re.IGNORECASE,
+    r"(?:\b(?:not|never|cannot|without|nobody)|n't) (?:an? |the |any )?([a-z]{3,})", re.IGNORECASE
+)
+_ADDS = re.compile(r"\b(?:also|too|additionally|as well|besides|further)\b", re.IGNORECASE)
+_PAST = re.compile(
+    r"[ ,;(](?:[a-z]{3,}ed|was|were|did|had|got|went|came|took|kept|lost|broke|made|found|ran)\b"
 )
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|can|cannot|does|do|did|must|will|(?:is|are|does|do|ca)n't)\b"
@@ -84,6 +87,7 @@ _SAY_NOTHING = frozenset(
     replaces switched switch changed change gone removed remove dropped drop deleted fixed fix used formerly
     previously former old new not never isn't aren't wasn't doesn't don't cannot can't neither nor decision
     decided user note yet still already only also every each one
+    path copy approach way option thing variant support
     """.split()
 )
 """Words that tell of a change or of who says so, but not of what."""
@@ -124,7 +128,6 @@ _OPPOSITES = tuple(
         ("public", "private"),
         ("always", "never"),
         ("safe", "unsafe"),
-        ("before", "after"),
         ("manual manually", "automatic automatically"),
         ("global shared", "local separate"),
         ("present", "missing absent"),
@@ -177,9 +180,19 @@ class Claim:
         return bool(_NOT.search(self.main))
 
     @cached_property
-    def denied(self) -> bool:
-        """Whether its verb is negated, and not only something in it."""
-        return bool(_DENIED.search(self.main))
+    def denied(self) -> frozenset[str]:
+        """The stems of the words that a negation stands before."""
+        return frozenset(stem(word.lower()) for word in _DENIED.findall(self.main))
+
+    @cached_property
+    def adds(self) -> bool:
+        """Whether it tells of something that comes beside what there was."""
+        return bool(_ADDS.search(self.main))
+
+    @cached_property
+    def past(self) -> bool:
+        """Whether something in it is past."""
+        return bool(_PAST.search(self.text))
 
     @cached_property
     def planned(self) -> bool:

@@ -19,6 +19,9 @@ SAME_FACT = 0.4
 SAME_SUBJECT = 0.25
 """The same where both begin with the same name or word."""
 
+CLOSE = 0.45
+"""From this overlap on a claim of what is so now needs no changed value to end one of what was so."""
+
 SAME_FRAME = 0.55
 """From this overlap on two claims differ in nothing but a value, where none says that it has changed."""
 
@@ -74,13 +77,16 @@ def judge(
     the newer memory claims.
     """
     shared = older.words & newer.words
-    if not shared or not older.states or newer.planned or (newer.orders and not older.orders):
-        return None
-    if (older.words, older.negated, older.signs) == (newer.words, newer.negated, newer.signs):
-        return None
     total = rarity.of(shared)
     of_newer, of_older = total / rarity.whole(newer), total / rarity.whole(older)
     overlap = 2 * of_newer * of_older / (of_newer + of_older)
+    # Cheapest first: nearly all pairs have little in common.
+    if not shared or (overlap < ABOUT_IT and not newer.ended):
+        return None
+    if not older.states or newer.planned or (newer.orders and not older.orders):
+        return None
+    if (older.words, older.negated, older.signs) == (newer.words, newer.negated, newer.signs):
+        return None
     found = [
         *_ended(older, newer, around | newer.words, overlap, rarity),
         *_said_to_change(older, newer, overlap),
@@ -117,7 +123,8 @@ def _said_to_change(older: Claim, newer: Claim, overlap: float) -> Iterable[Judg
         "now" in rules
         and not older.orders
         and not older.flawed
-        and (_changed(older, newer) or opposite(older, newer) or (turned and overlap >= SAME_FRAME))
+        and not newer.adds
+        and (_changed(older, newer) or opposite(older, newer) or overlap >= CLOSE)
     ):
         yield Judged("now", overlap)
 
@@ -128,13 +135,29 @@ def _other_value(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]
         yield Judged("version", 0.3 + overlap)
     if not newer.states or older.orders:
         return
-    enough = SAME_FACT if _same_subject(older, newer) else SAME_FRAME
+    if newer.adds:
+        return
+    if overlap >= SAME_FACT and _both_values(older, newer):
+        yield Judged("former value", overlap)
+    enough = (SAME_FRAME, SAME_FACT, SAME_SUBJECT)[len(set(older.order[:2]) & set(newer.order[:2]))]
     if opposite(older, newer) and overlap >= enough:
         yield Judged("opposite", overlap)
-    if overlap >= SAME_BUT_NOT and older.denied != newer.denied and not older.values ^ newer.values:
+    if overlap >= SAME_BUT_NOT and _denies(older, newer) and not older.values ^ newer.values:
         yield Judged("negated", overlap)
     if overlap >= SAME_FRAME and _only_value(older, newer):
         yield Judged("value", overlap)
+
+
+def _both_values(older: Claim, newer: Claim) -> bool:
+    """Tell whether the newer claim names the older one's number as past, and another one."""
+    numbers = {value for value in older.values if _NUMBER.fullmatch(value)}
+    others = {value for value in newer.values - older.values if _NUMBER.fullmatch(value)}
+    return bool(numbers and others and numbers <= newer.values and newer.past)
+
+
+def _denies(older: Claim, newer: Claim) -> bool:
+    """Tell whether one claim negates a word that the other does not."""
+    return any((one.denied & other.words) - other.denied for one, other in ((older, newer), (newer, older)))
 
 
 def _only_value(older: Claim, newer: Claim) -> bool:

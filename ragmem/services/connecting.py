@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.connections import KeptScale
@@ -17,6 +18,9 @@ from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connection_scale import current_scale
 from ragmem.services.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from ragmem.services.comparison import Comparison
 
 FEW = 1000
 """One in so many memories of a project at most are few: to look each up takes less time than to read all."""
@@ -90,8 +94,16 @@ def _compare(catalog: Catalog, store: ShowsVectors, project: str, scale: Scale) 
         every = catalog.connections.members(project, model)
         return Comparison(catalog, store, project, scale, every, all_of_project=True).write_fresh()
     near = _near(catalog, store, project, [one.id for one in fresh])
-    some = catalog.connections.members(project, model, ids=near)
-    return Comparison(catalog, store, project, scale, some, all_of_project=False).write_fresh()
+    return _comparison(catalog, store, project, scale, near).write_fresh()
+
+
+def _comparison(
+    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, ids: Iterable[str]
+) -> "Comparison":
+    from ragmem.services.comparison import Comparison  # noqa: PLC0415
+
+    members = catalog.connections.members(project, store.answering_model(), ids=dict.fromkeys(ids))
+    return Comparison(catalog, store, project, scale, members, all_of_project=False)
 
 
 def _near(catalog: Catalog, store: ShowsVectors, project: str, ids: Sequence[str]) -> list[str]:
@@ -123,9 +135,26 @@ def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, flo
     for key, memory in catalog.memories.outlines(ids).items():
         by_project.setdefault(memory.project, []).append(key)
     for project, wanted in sorted(by_project.items()):
-        from ragmem.services.comparison import Comparison  # noqa: PLC0415
+        some = [*wanted, *_nearest_of_all(catalog, store, project, wanted)]
+        found |= _comparison(catalog, store, project, kept.scale, some).strongest(wanted)
+    return found
 
-        every = catalog.connections.members(project, model)
-        comparison = Comparison(catalog, store, project, kept.scale, every, all_of_project=True)
-        found |= comparison.strongest(wanted)
+
+def _nearest_of_all(
+    catalog: Catalog, store: ShowsVectors, project: str, ids: Sequence[str]
+) -> dict[str, None]:
+    """Return what may be connected with some memories, by comparing them with all of the project."""
+    import numpy as np  # noqa: PLC0415
+
+    from ragmem.services.comparison import AT_ONCE, CANDIDATES  # noqa: PLC0415
+    from ragmem.services.neighbour_search import search  # noqa: PLC0415
+    from ragmem.services.project_vectors import read_space  # noqa: PLC0415
+
+    members = catalog.connections.members(project, store.answering_model())
+    known, space = read_space(store, project, {one.id: one.spec for one in members}, all_of_project=True)
+    wanted = set(ids)
+    asked = np.array([place for place, key in enumerate(known) if key in wanted], np.intp)
+    found = dict.fromkeys(catalog.connections.sharing(project, ids))
+    for near in search(space, asked, count=CANDIDATES, bar=-1.0, at_once=AT_ONCE, exact=True):
+        found |= dict.fromkeys(known[place] for place in near.columns.tolist())
     return found

@@ -219,7 +219,8 @@ def test_a_long_text_of_many_things_is_not_connected_with_each_of_them(world):
         "choir bus plum swimming clock harbour chess tailor cinema bakery rowing museum lantern violin"
         " orchard bicycle chimney parade kitten glacier notebook saddle carpet thunder pepper window curtain"
         " marble pigeon ladder meadow button castle pencil tunnel basket feather copper village needle mirror"
-        " candle bridge hammer pillow garden stable ticket puppet anchor helmet jacket rabbit sailor teapot walnut"
+        " candle bridge hammer pillow garden stable ticket puppet anchor helmet jacket rabbit sailor"
+        " teapot walnut"
     ).split()
     diary = [
         f"The {thing} is behind the {other}, and nobody knows whose {thing} that {other} hides."

@@ -73,7 +73,7 @@ _STATUS = re.compile(
     r"|(?:error|issue|bug|warning)[\s-]free\b|up\s+to\s+date\b|in\s+progress\b|almost\s+(?:done|there)"
     r"|(?:that|it|this)\s+(?:\w+\s+){0,2}works?\b(?!\s+(?:only|by|if|when|with))"
     r"|(?:quick|short|brief|status|progress)\s+(?:update|report|check)\b"
-    r"|[^.,;]{0,40}\b(?:(?:is|are)\s+still\s+\w+ing|still\s+(?:waiting|running|working))\b|"
+    r"|[^.,;]{0,40}\b(?:(?:is|are)\s+still\s+\w+ing|(?:is|are)\s+(?:thinking|looking|researching|waiting)|still\s+(?:waiting|running|working))\b|"
     r"[^.;]{0,80}\bso\s+far\b"
     r"|[^.,;:]{0,60}\bi(?:'ll|\u2019ll|\s+will|'m\s+going|\u2019m\s+going|\s+am\s+going)\b",
     _FLAGS,
@@ -127,7 +127,7 @@ _REPORTS = re.compile(
     r"off|over|back|your|my|our|its|new|more|`|\*\*|[\w./-]*[./_][\w./-]*)"
     r"|(?:pushed|committed|merged|deployed|published|fixed|updated|cleaned|rebased|formatted|bumped|"
     r"done|created|"
-    r"removed|added|changed|renamed|moved)(?:\W*$|[*_`]*[.:;,(\u2014\u2013]|\s+(?:to|into|onto|and)\b)",
+    r"removed|added|changed|renamed|moved)(?:\W*$|[*_`]*[.:;,(\u2014\u2013]|\s+(?:to|into|onto|on|and)\b)",
     _FLAGS,
 )
 _REASONED = re.compile(
@@ -165,7 +165,17 @@ def voice(sentence: str, *, listed: bool = False) -> Voice:
     reasoned = _REASONED.search(rest) is not None
     if not reasoned and (_EVENT.match(rest) or _STATUS.match(rest)):
         return Voice.CHATTER
-    return Voice.REPORTS if _REPORTS.match(rest) and not reasoned else Voice.STATES
+    reports = _REPORTS.match(rest) is not None or _is_tally(rest)
+    return Voice.REPORTS if reports and not reasoned else Voice.STATES
+
+
+def _is_tally(rest: str) -> bool:
+    """Tell whether a sentence only counts: three or more scraps between commas, most with a figure."""
+    scraps = rest.split(",")
+    if len(scraps) < SCRAPS or max(len(scrap.split()) for scrap in scraps) > SCRAP_WORDS:
+        return False
+    counted = sum(any(letter.isdigit() for letter in scrap) for scrap in scraps)
+    return 2 * counted > len(scraps) and not _FINITE.search(rest)
 
 
 def _accompanies(rest: str, *, opened: bool, turned: bool, listed: bool) -> bool:
@@ -182,6 +192,9 @@ def _accompanies(rest: str, *, opened: bool, turned: bool, listed: bool) -> bool
     clause = _NEXT_CLAUSE.split(rest, maxsplit=1)[0]
     return opened or _FIRST_PERSON.search(rest) is not None or not _FINITE.search(clause)
 
+
+SCRAPS = 3
+SCRAP_WORDS = 6
 
 MOST_WORDS = 16
 """A sentence with more words that opens with a verb in -ing tells more than what is being done."""

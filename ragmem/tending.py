@@ -29,12 +29,14 @@ class Tending(Receiving):
         projects: Sequence[str] | None = None,
         rules: Collection[str] = (),
         budget_s: float | None = None,
+        workers: int = 1,
         progress: "Progress | None" = None,
     ) -> "Plan":
         """Return what gc would do; with `missing`, also for memories that have left their source.
 
         `projects` are ids (None: all); with `rules`, what no rule of these names says is left out. Missing
-        connections are made on the way, for `budget_s` seconds at most.
+        connections are made on the way, for `budget_s` seconds at most. Several `workers` are as many
+        processes, which is worth their start for tens of thousands of memories.
         """
         from ragmem.services.gc_plan import plan
         from ragmem.services.missing import gone as gone_from_sources
@@ -53,6 +55,7 @@ class Tending(Receiving):
             projects=projects,
             rules=rules,
             budget_s=budget_s,
+            workers=workers,
             progress=progress,
         )
 

@@ -26,8 +26,12 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import Item, Plan
+from ragmem.services.gc_workers import cores
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+LARGE = 20_000
+"""Memories from which other processes help with the plan: they take most of a second to start."""
 
 EPILOG = """\b
 Examples:
@@ -111,6 +115,7 @@ def gc(
                 projects=memory.named_projects(project) if project else None,
                 rules=only or (),
                 budget_s=budget,
+                workers=cores() if len(memory.catalog.memories.ids()) >= LARGE else 1,
                 progress=bar,
             )
         if not as_json:

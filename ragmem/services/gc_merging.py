@@ -14,7 +14,6 @@ from ragmem.services.archiving import OutdatedError, take_out
 from ragmem.services.gc_items import Item, Merging, seen
 from ragmem.services.gc_marks import supersede
 from ragmem.services.index import forget, put_again
-from ragmem.services.names import told_of
 
 
 class Merger:
@@ -62,9 +61,7 @@ class Merger:
             outdated = self._outdated(merges)
             fresh = [one for one in merges if not outdated.intersection(one.members)]
             self.skipped += sum(len(one.members) for one in merges) - sum(len(one.members) for one in fresh)
-            items = [(one.memory, one.chunks) for one in fresh]
-            self._catalog.memories.accept(items)
-            self._catalog.names.learn(told_of(self._catalog, items))
+            self._catalog.memories.accept([(one.memory, one.chunks) for one in fresh])
             self._catalog.gc_runs.link(self._run, {one.memory.id: one.members for one in fresh})
             reasons = {one.memory.id: f"merged from {len(one.members)} memories" for one in fresh}
             self._catalog.lives.put(

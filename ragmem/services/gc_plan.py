@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
-from ragmem.domain.lifecycle import Connection, Decision, Entry, LifecyclePolicy
+from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connecting import connect
 from ragmem.services.gc_items import Item, Merging, Plan, item_of
-from ragmem.services.gc_lifecycle import Fate, fate_of
+from ragmem.services.gc_lifecycle import Fate
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
+from ragmem.services.gc_workers import Job, fates
 from ragmem.services.judge import chunks_of
 from ragmem.services.progress import Progress, Silent
 
@@ -32,6 +33,7 @@ def plan(
     projects: Sequence[str] | None = None,
     rules: Collection[str] = (),
     budget_s: float | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Plan:
     """Decide without changing a memory.
@@ -39,7 +41,7 @@ def plan(
     `gone` are the ids of memories that have left their source; None means that nobody asked. Only memories of
     `projects` (None: of all) are looked at, and only what one of `rules` says (none: any) is done. After
     `budget_s` seconds no more memories are compared: those of a project with some that wait are neither
-    merged nor archived for being alone.
+    merged nor archived for being alone. With several `workers` projects are decided on in as many processes.
     """
     told = progress or Silent()
     removals = superfluous(catalog, policy=policy, gone=gone or (), projects=projects)
@@ -52,19 +54,20 @@ def plan(
     made = _Made()
     told.begin("planning", sum(known[project] for project in wanted))
     described = {decision.id: decision for decision in (*removals, *unfinished)}
-    for project in wanted:
-        entries = catalog.lives.entries([project], policy=policy)
-        connections = catalog.connections.of([project])
-        made.add(
-            entries,
-            connections,
-            described=described,
+    jobs = (
+        _job(
+            catalog,
+            project,
             removing=removing,
+            described=described,
             policy=policy,
-            sizes=sizes,
             compared=not waiting.get(project, 0),
         )
-        told.advance(len(entries))
+        for project in wanted
+    )
+    for job, fate in fates(jobs, workers=min(workers, len(wanted))):
+        made.add(job.entries, fate, described=described, sizes=sizes)
+        told.advance(len(job.entries))
     strangers = [
         Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in made.hashes
     ]
@@ -91,6 +94,24 @@ def _only(item: Item, rules: Collection[str]) -> Item:
     )
 
 
+def _job(
+    catalog: Catalog,
+    project: str,
+    *,
+    removing: Collection[str],
+    described: Mapping[str, Decision],
+    policy: LifecyclePolicy,
+    compared: bool,
+) -> Job:
+    entries = catalog.lives.entries([project], policy=policy)
+    staying = [entry for entry in entries if entry.id not in removing]
+    here = {entry.id for entry in staying}
+    connections = [
+        one for one in catalog.connections.of([project]) if one.first in here and one.second in here
+    ]
+    return Job(entries, staying, connections, policy, compared, frozenset(here.intersection(described)))
+
+
 class _Made:
     """What the projects add to the plan."""
 
@@ -104,24 +125,12 @@ class _Made:
     def add(
         self,
         entries: Sequence[Entry],
-        connections: Sequence[Connection],
+        fate: Fate,
         *,
         described: Mapping[str, Decision],
-        removing: Collection[str],
-        policy: LifecyclePolicy,
         sizes: ChunkingSettings,
-        compared: bool,
     ) -> None:
         """Add the memories of one project; of those in `described` other rules have decided."""
-        staying = [entry for entry in entries if entry.id not in removing]
-        here = {entry.id for entry in staying}
-        fate = fate_of(
-            staying,
-            [one for one in connections if one.first in here and one.second in here],
-            policy=policy,
-            compared=compared,
-            settled=here.intersection(described),
-        )
         self.memories += len(entries)
         self.searched += sum(not entry.superseded_by for entry in entries)
         for entry in entries:

@@ -288,3 +288,16 @@ def test_a_protected_memory_outlives_its_file(memory, notes):
     (notes / "wish.md").unlink()
     (item,) = [item for item in memory.plan_gc(missing=True).items if item.id == wish.id]
     assert (item.action, item.rule) == ("keep", "protected")
+
+
+def test_several_processes_decide_as_one_does(memory):
+    memory.prepare()
+    drafts = [
+        draft(f"{project}-{n}", PRINTED.format(n=n), minute=n, project=project)
+        for project in ("kitchen", "cellar", "attic")
+        for n in range(10, 14)
+    ]
+    memory.ingest(drafts, rule="off")
+    alone, together = memory.plan_gc(), memory.plan_gc(workers=2)
+    assert len(alone.acting()) == 9
+    assert together == alone

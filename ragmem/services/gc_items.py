@@ -18,6 +18,9 @@ SMALL_STORE = 10
 TEMPLATE = "template"
 """The rule for what says the same as another but for numbers, ids and times."""
 
+SUBSTANCE = "has substance"
+"""The rule for a memory that is indexed after all, though it came in with a low signal."""
+
 MERGED = "merged"
 """The rule for a protected memory that stays behind the merged one that says the same."""
 

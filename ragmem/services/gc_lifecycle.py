@@ -13,8 +13,9 @@ from ragmem.domain.clusters import clusters
 from ragmem.domain.consolidation import Merged, merge
 from ragmem.domain.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
+from ragmem.domain.substance import substance
 from ragmem.domain.templates import template_families
-from ragmem.services.gc_items import MERGED, TEMPLATE
+from ragmem.services.gc_items import MERGED, SUBSTANCE, TEMPLATE
 
 CONSOLIDATED = "consolidated"
 """The source of merged memories."""
@@ -58,6 +59,7 @@ def fate_of(
     fate = Fate()
     free = [entry for entry in entries if entry.id not in settled]
     templates = _templates(free, fate, policy)
+    _readmit(free, fate)
     replaced = _changes(free, connections, fate)
     if compared:
         _merge(free, connections, fate, policy, replaced)
@@ -85,6 +87,20 @@ def _templates(entries: Sequence[Entry], fate: Fate, policy: LifecyclePolicy) ->
             reason = f"says what {family.keeper.id[:12]} says but for numbers, ids and times"
             fate.decide(Decision(other.id, "archive", TEMPLATE, reason, (family.keeper.id,)))
     return members
+
+
+def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
+    """Have those indexed that were kept out for their low signal, and say something all the same.
+
+    What has no vector is compared with nothing: it would be alone for ever, however much is about it.
+    """
+    for entry in entries:
+        faint = entry.memory.state is State.BUFFERED and entry.life is Life.BUFFER
+        if faint and not entry.superseded_by and entry.id not in fate.decisions:
+            found = substance(entry)
+            if found.passes:
+                reason = f"it came in as of little worth, and has substance ({', '.join(found.reasons[:3])})"
+                fate.decide(Decision(entry.id, "mend", SUBSTANCE, reason))
 
 
 def _changes(entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate) -> dict[str, Decision]:

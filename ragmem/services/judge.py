@@ -11,9 +11,14 @@ from ragmem.domain.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
 from ragmem.domain.redaction import redact
 from ragmem.domain.signal import Signal, classify, summarize
+from ragmem.domain.substance import substance_of
 
 RULES_VERSION = "3"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
+
+SHORT = 600
+"""Characters of a text that is indexed whole, whatever it is worth: to leave a sentence out saves nothing,
+and a search for it would miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +43,18 @@ def judge(
     """Classify a draft and cut it into chunks.
 
     With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
-    asks for a buffered memory, which full text finds and the graph does not know. What is protected is never
-    discarded.
+    asks for a memory: buffered, which full text finds and the graph does not know, or indexed like any other
+    where its text has substance, for the signal may be low and the fact one that others are about. What is
+    protected is never discarded.
     """
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata)
     signal = _signal(draft.text, rule=rule, protected=protected)
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
-    if len(summary) >= len(draft.text):
+    if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
         summary = ""
     identifier = memory_id(draft.source, draft.scope, draft.uri)
-    state = State.BUFFERED if signal.tier is Tier.DISCARD else State.PENDING
+    faint = signal.tier is Tier.DISCARD and not (keep_discarded and substance_of(draft.text).passes)
+    state = State.BUFFERED if faint else State.PENDING
     memory = Memory(
         id=identifier,
         source=draft.source,

@@ -18,6 +18,10 @@ THIN = (
     "Went through the backlog with Ana and sorted the cards by size, it took the whole morning in the end.\n"
     "We moved two cards because the harbour office closes early on Fridays.\n"
     "Then lunch, and a walk along the quay to clear the head before the afternoon calls began.\n"
+    "The calls went on for longer than anybody had thought, and somebody had to leave early for a train.\n"
+    "It rained a little, then it stopped, and the windows were open again until the evening came.\n"
+    "Somebody brought a cake, and most of it was gone by the time that the last of us sat down again.\n"
+    "We talked of holidays and of the weather, and then everybody went home, tired and quite content.\n"
 )
 CHATTER = "Good morning! How are you today?\n"
 

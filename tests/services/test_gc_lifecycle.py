@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.lifecycle import Connection, Life
-from ragmem.domain.model import Draft, Scope
+from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.gc_apply import Outcome
 from ragmem.services.invariants import violations
@@ -301,3 +301,16 @@ def test_several_processes_decide_as_one_does(memory):
     alone, together = memory.plan_gc(), memory.plan_gc(workers=2)
     assert len(alone.acting()) == 9
     assert together == alone
+
+
+def test_what_came_in_as_of_little_worth_is_indexed_where_it_has_substance(memory):
+    fact, noise = stored(memory, BREAD[0], "Looks good to me, thank you so much.")
+    memory.store.delete([fact, noise])
+    memory.catalog.memories.mark([fact, noise], State.BUFFERED)
+    plan = memory.plan_gc()
+    assert actions(plan)[fact] == ("mend", "has substance")
+    assert actions(plan)[noise][0] == "keep"
+    memory.apply_gc(plan)
+    assert memory.store.memory_ids() == {fact}
+    assert memory.plan_gc().empty
+    sound(memory)

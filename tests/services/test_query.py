@@ -118,10 +118,18 @@ def test_exact_duplicates_hide_behind_the_best_one(memory):
 
 def test_a_buffered_memory_is_found_by_its_words(memory):
     (stored,) = memory.ingest(
-        [draft("buffer", "quokka enclosure opens at nine on weekdays, bring a hat please")]
+        [draft("buffer", "Let me look at the quokka enclosure again before I change anything.")]
     )
     assert stored.judged.memory.state.value == "buffered"
     assert found(memory, "quokka enclosure") == ["buffer"]
+
+
+def test_what_has_substance_is_indexed_though_its_signal_is_low(memory):
+    (stored,) = memory.ingest(
+        [draft("fact", "quokka enclosure opens at nine on weekdays, bring a hat please")]
+    )
+    assert stored.judged.memory.tier.value == "discard"
+    assert stored.judged.memory.state.value == "indexed"
 
 
 def test_a_summarized_memory_is_found_by_its_summary(memory):

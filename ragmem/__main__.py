@@ -2,10 +2,14 @@
 
 import os
 import sys
-from collections.abc import Sequence
 
 from ragmem import __version__
 from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, RagmemError
+
+# typing.TYPE_CHECKING without importing typing, nor collections, which a write to the inbox does without.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OFFLINE = "--offline"
 """Stands before the command, so that it holds before anything of that is imported."""
@@ -25,7 +29,7 @@ def _open_closed_streams() -> None:
                 setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: "Sequence[str]") -> int:
     """Return the exit code of a command line; every error has become one line on stderr."""
     if arguments[:1] == [OFFLINE]:
         return _run_offline(arguments[1:])
@@ -37,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     return _run(arguments)
 
 
-def _run_offline(arguments: Sequence[str]) -> int:
+def _run_offline(arguments: "Sequence[str]") -> int:
     """Run a command line of which nothing may leave this machine, and say what was seen."""
     from ragmem.config import offline
 
@@ -50,7 +54,7 @@ def _run_offline(arguments: Sequence[str]) -> int:
             _say_beside(f"{offline.report()}\n")
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: "Sequence[str]") -> int:
     try:
         code = _dispatch(arguments)
         # Here and not while Python exits: a full disk or a reader that left has its own exit code.
@@ -79,7 +83,7 @@ def _run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _dispatch(arguments: Sequence[str]) -> int:
+def _dispatch(arguments: "Sequence[str]") -> int:
     match list(arguments):
         case ["--version"]:
             print(f"ragmem {__version__}")

@@ -4,8 +4,6 @@ Each name is imported on first use: a Tab asks for the folders alone, and the pa
 double what it costs.
 """
 
-import importlib
-
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +71,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__} has no {name}")
+    import importlib  # noqa: PLC0415 - a write to the inbox asks for no name of these
+
     module = importlib.import_module(f"{__name__}.{_HOMES.get(name, 'settings')}")
     value = globals()[name] = getattr(module, name)
     return value

@@ -4,18 +4,19 @@ Only the standard library's quickest parts are imported: a whole process has les
 """
 
 import os
+import sys
 
 from ragmem.errors import StorageError, UsageError
 
 # What hashlib gives where it does without OpenSSL, which takes 5 ms to load: a fifth of what a write may cost
 # above Python itself. Its name is another since Python 3.12, and a build may lack it.
 try:
-    from _sha2 import sha256  # type: ignore[import-not-found]
-except ImportError:
-    try:
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256
+    else:
         from _sha256 import sha256  # type: ignore[import-not-found]
-    except ImportError:
-        from hashlib import sha256
+except ImportError:
+    from hashlib import sha256
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False

@@ -101,7 +101,7 @@ def drain(
     began = time.monotonic()
     wanted = names[: limits.files]
     for batch in _batches(folder, wanted, limits):
-        items = []
+        items: list[_Item] = []
         for path in batch:
             if len(items) >= AT_LEAST and _is_late(began, limits):
                 break

@@ -27,7 +27,7 @@ MIDDLING = ["numpy", "typer", "rich", "orjson", "pathspec", "asyncio", "ssl", "e
 BUDGETS = {
     "--version": 20,
     "hook SessionStart": 25,
-    "ingest --buffer --text x --type note": 40,
+    "ingest --buffer --text x --type note": 15,
     "__complete source x": 65,
     "__complete tag x": 65,
     "__complete memory x": 85,

@@ -14,6 +14,7 @@ from ragmem.domain.relatedness import Relatedness
 from ragmem.ports import ShowsVectors
 from ragmem.services.neighbour_search import Near, Rows, Vectors, search
 from ragmem.services.project_vectors import read_space
+from ragmem.services.shared_code import with_code_names
 from ragmem.services.shared_words import SharedWords, strengths
 
 CANDIDATES = 16
@@ -67,7 +68,7 @@ class Comparison:
         self._places = {one.number: place for place, one in enumerate(self._members)}
         self._compared = np.array([one.number for one in self._members if one.compared], np.int64)
         numbers = None if all_of_project else list(self._places)
-        names = catalog.connections.names(project, numbers)
+        names = with_code_names(catalog, project, catalog.connections.names(project, numbers))
         self._sharing = sharing((self._places[n], found) for n, found in names.items() if n in self._places)
         named = {one.id: names[one.number] for one in self._members if one.number in names}
         self._numbers = np.array([one.number for one in self._members], np.int64)

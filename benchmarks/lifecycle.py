@@ -344,9 +344,9 @@ def main() -> None:
     print(f"across projects: {found['across_projects']}")
     for group in found["clusters"]["found"]:
         print("merged:", *group)
+    stored = f"{found['entries']} annotated entries (development half), stored with the bundled model"
     notes = [
-        f"{found['entries']} annotated entries (development half), stored with the bundled model;"
-        f" {waves} waves of notes of other things, gc until it is quiet after each",
+        f"{stored}; {waves} waves of notes of other things, gc until it is quiet after each",
         f"{len(found['valuable']['merged'])} valuable loners were merged: they live on in the merged text",
         "the numbers of the rules were chosen on these entries, each project's for the other",
     ]

@@ -18,20 +18,36 @@ _BE = r"(?:is|are|was|were|has been|have been|got|gets)"
 _REACH = 90
 """Characters of a phrase for what is over; a longer one is a sentence of its own."""
 
-_Side: TypeAlias = Literal["before", "after", "between"]
+_Side: TypeAlias = Literal["before", "after", "between", "around"]
 _ENDED = (
     "gone|removed|dropped|deleted|deprecated|retired|closed|disabled|abandoned|discontinued|obsolete|out|lifted"
-    "|reverted|withdrawn|scrapped|eliminated|cancell?ed|phased out|rolled back|switched off|turned off|dead"
+    "|ignored|reverted|withdrawn|scrapped|eliminated|cancell?ed|phased out|rolled back|switched off"
+    "|turned off|dead"
+)
+_MOVED = (
+    "moved|migrated|renamed|switched|changed|went|goes|raised|lowered|bumped|ported|converted|shortened|extended"
+    "|reduced|increased|upgraded|downgraded|cut|grew|transitioned|relocated"
 )
 _CUES: tuple[tuple[str, _Side, str], ...] = (
-    ("moved", "between", r"\b(?:from|out of) (.{1,90}?) (?:in|on)?to\b"),
+    ("moved", "between", rf"\b(?:{_MOVED})\b.{{0,60}}?\b(?:from|out of) (.{{1,90}}?) (?:in|on)?to\b"),
     ("replaced", "before", rf"(?: {_BE})?(?: now)? (?:renamed|(?:replaced|superseded) (?:by|with))\b"),
     ("replaced", "between", r"\b(?:renamed|replaced|swapped) (.{1,60}?) (?:to|as|by|with|for)\b"),
     ("replaced", "after", r"\b(?:replaces|supersedes|obsoletes|takes the place of)\b"),
     ("instead", "after", r"\b(?:instead of|rather than|in place of)\b"),
     ("gone", "before", rf" {_BE} (?:now |finally |all |since )?(?:{_ENDED})\b(?! of\b)"),
     ("gone", "before", r" (?:is|are) (?:now )?only\b"),
-    ("gone", "before", r" (?:stopped|ceased|(?:has |have )?(?:given|gave) way)\b"),
+    (
+        "gone",
+        "before",
+        r" (?:is|are) (?:not|no longer) (?:required|needed|necessary|used|supported|possible|allowed)\b",
+    ),
+    ("no longer", "around", r"\b(?:no longer|any ?more|any longer)\b"),
+    (
+        "no longer",
+        "after",
+        r"\b(?:nothing to do with|unrelated to|not (?:because of|caused by|due to|about))\b",
+    ),
+    ("gone", "before", r" (?:stopped|ceased|ended|expired|(?:has |have )?(?:given|gave) way)\b"),
     (
         "gone",
         "after",
@@ -53,7 +69,8 @@ _NOW = re.compile(
 _WHOLE = (("no longer", _NO_LONGER), ("now", _NOW))
 _ANY = re.compile(
     rf"\b(?:{_ENDED}|from|out of|renamed|replace[ds]|supersede[ds]|swapped|obsoletes?|takes the place|instead"
-    r"|rather|in place|stopped|ceased|way|rid of|used to|formerly|previously|until|up to|longer|any ?more"
+    r"|rather|in place|stopped|ceased|ended|expired|not|nothing|unrelated|way|rid of|used to"
+    r"|formerly|previously|until|up to|longer|any ?more"
     r"|after all|NOT|now|nowadays|these days|as of|since|only|no more|down|up|over|left|was|changed"
     r"|moved|switched|raised|lowered|bumped)\b",
     re.IGNORECASE,
@@ -63,6 +80,7 @@ _STOPS = re.compile(
     r"| (?:because|since|so|but|which|when|where|although|otherwise|as|for|by|in order|to|into)\b"
 )
 _BEGINS = re.compile(r"[;:.!?()]+(?=\s|$)| (?:because|since|so|but|which|when|where|although|otherwise)\b")
+_PAUSE = re.compile(r"[,;:.!?()]+(?=\s|$)| (?:because|since|so|but|which|when|where|although|and)\b")
 _COMMA = re.compile(r", ")
 
 
@@ -88,6 +106,10 @@ def _over(text: str, side: _Side, match: re.Match[str]) -> Iterator[str]:
     """Yield the phrase at one side of a cue, as a list and as what stands next to the cue."""
     if side == "between":
         yield match[1]
+    elif side == "around":
+        begun = max((stop.end() for stop in _PAUSE.finditer(text, 0, match.start())), default=0)
+        stop = _PAUSE.search(text, match.end())
+        yield text[begun : stop.start() if stop else None]
     elif side == "after":
         phrase = text[match.end() : match.end() + _REACH]
         stop = _STOPS.search(phrase)

@@ -55,7 +55,10 @@ _CODE = re.compile(
     r"^(?:[$/{}\[<@]|return\b|async |await |def |class |const |let |import |from \S+ import|cd |git |npm )"
     r"|[{};]$|=>|==|\(\)\s*[;{]|\w\(\w*[\"']"
 )
-_DECIDED = re.compile(r"decision\b", re.IGNORECASE)
+_SAID = re.compile(
+    r"(?:decision|hypothesis|suspect|suspicion|assum|theory|guess|(?:root )?cause|known)", re.IGNORECASE
+)
+_WHOLE = re.compile(r"\w+(?: \S+){2,}[.!]$")
 _PLAN = re.compile(
     r"^(?:plan|todo|idea|proposal|goal|question|task|step|acceptance)\b|\?$|\b(?:todo|decided to|going to"
     r"|will|plans? to|planned|wants?(?: to)?|would|could|should|let's|as soon as)\b"
@@ -74,7 +77,7 @@ _ORDER = re.compile(
     r"^(?:user|rule|preference)\b\s*:|^(?:please |then )?(?:use|do|don't|never|always|make|keep|add|remove"
     r"|create|run|check|ensure|avoid|prefer|set|write|read|delete|move|replace|rename|put|install|update|verify|see"
     r"|follow|include|modify|assume|leave|commit|test|consider)\b"
-    r"|\b(?:must|shall)\b|(?:^|[,:] )(?:please )?do not\b",
+    r"|(?:^|[,:] )(?:please )?do not\b",
     re.IGNORECASE,
 )
 _FLAW = re.compile(
@@ -185,6 +188,11 @@ class Claim:
         return frozenset(stem(word.lower()) for word in _DENIED.findall(self.main))
 
     @cached_property
+    def has_verb(self) -> bool:
+        """Whether it has a word that must be a verb."""
+        return bool(_VERB.search(self.text))
+
+    @cached_property
     def adds(self) -> bool:
         """Whether it tells of something that comes beside what there was."""
         return bool(_ADDS.search(self.main))
@@ -205,7 +213,9 @@ class Claim:
         if self.planned or _CODE.search(self.text):
             return False
         event = _HAPPENED.search(self.text) and not _STANDS.search(self.text)
-        return not event and bool(_VERB.search(self.text) or _DECIDED.match(self.text))
+        return not event and bool(
+            _VERB.search(self.text) or _SAID.match(self.text) or _WHOLE.match(self.text)
+        )
 
     @cached_property
     def orders(self) -> bool:

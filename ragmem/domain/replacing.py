@@ -103,10 +103,12 @@ def _ended(
     if overlap < ABOUT_IT and common < SAME_FACT:
         return
     for ended in newer.ended:
+        if ended in older.ended or (ended.rule == "instead" and overlap < SAME_SUBJECT):
+            continue
         known = ended.words & older.words
         again = rarity.of(known) / rarity.of(ended.words) if known else 0.0
         beyond = (older.words & around) - ended.words
-        if again >= NAMED_AGAIN and (beyond or len(known) > 1):
+        if again >= NAMED_AGAIN and (beyond or len(known) > 1 or common >= SAME_FACT):
             yield Judged(ended.rule, 0.5 + 0.5 * again * max(overlap, common))
 
 
@@ -144,7 +146,7 @@ def _other_value(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]
         yield Judged("opposite", overlap)
     if overlap >= SAME_BUT_NOT and _denies(older, newer) and not older.values ^ newer.values:
         yield Judged("negated", overlap)
-    if overlap >= SAME_FRAME and _only_value(older, newer):
+    if overlap >= SAME_FRAME and older.has_verb and _only_value(older, newer):
         yield Judged("value", overlap)
 
 

@@ -196,7 +196,7 @@ def test_a_connection_leads_to_a_pair_that_many_other_memories_hide():
 
 
 WORDS = st.sampled_from(
-    "retry budget is are now no longer 3 5 7 moved from to instead of gone the ferry not v1.2 v2.0 kiln on off".split()
+    "retry budget is are now no longer 3 5 7 moved from to instead of gone the not v1.2 v2.0 on off".split()
 )
 
 

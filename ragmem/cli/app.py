@@ -27,7 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
     "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
-    "pin": Entry("ragmem.cli.pin", "Let a memory never expire."),
+    "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
     "gc": Entry("ragmem.cli.gc", "Remove what is doubled, broken or gone; undo it."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),

@@ -27,12 +27,13 @@ Exit codes:
 def feedback(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
     verdict: Annotated[
-        Literal["good", "bad"], typer.Argument(metavar="good|bad", help="Whether it was of use.")
+        Literal["good", "bad"],
+        typer.Argument(metavar="good|bad", help="good keeps an isolated one, bad takes a reprieve."),
     ],
     session: SessionOption = "",
     as_json: JsonOption = False,
 ) -> int:
-    """Say whether a memory was of use: good keeps an isolated one, bad takes a reprieve away."""
+    """Say whether a memory was of use."""
     with open_memory() as opened:
         memory = opened.feedback(identifier, verdict, session=session)
         standing = opened.standing(memory.id)

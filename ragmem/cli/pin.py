@@ -29,7 +29,7 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Take the pin away again.")] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Let a memory never expire nor be merged, however isolated it is."""
+    """Let a memory never expire nor be merged."""
     with open_memory() as opened:
         memory = opened.pin(identifier, pinned=not off)
         standing = opened.standing(memory.id)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ragmem import inbox
+from ragmem.__main__ import run
 from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
 from ragmem.domain.model import USER, State
 from ragmem.errors import StorageError
@@ -488,17 +489,21 @@ def test_two_writers_and_two_drainers_at_once_lose_and_double_nothing(place: Pla
     assert reading.unfinished(str(place.inbox)) == []
 
 
-def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits(place: Place, ragmem):
-    home = {"HOME": str(place.folder), "RAGMEM_HOME": str(place.folder / "ragmem")}
+def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits(
+    place: Place, monkeypatch, capfd
+):
+    for name, value in place.environ.items():
+        monkeypatch.setenv(name, value)
     archive = place.folder / "backup.tar.gz"
     place.put(SAID)
-    assert ragmem("backup", str(archive), **home).returncode == 0
+    assert run(["backup", str(archive)]) == 0
     place.put("The second one: we decided on blue.")
-    exported = ragmem("export", "-", **home)
-    assert SAID in exported.stdout
-    assert "we decided on blue" in exported.stdout
+    assert run(["export", "-"]) == 0
+    exported = capfd.readouterr().out
+    assert SAID in exported
+    assert "we decided on blue" in exported
     place.put("The third one: we decided on red.")
-    assert ragmem("restore", "--yes", str(archive), **home).returncode == 0
+    assert run(["restore", "--yes", str(archive)]) == 0
     with place.opened() as memory:
         assert texts(memory) == [SAID]
         memory.take_in()

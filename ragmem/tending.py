@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ragmem.errors import BackendError
 from ragmem.opening import now
 from ragmem.receiving import Receiving
 
@@ -73,6 +74,7 @@ class Tending(Receiving):
         from ragmem.services.extraction_texts import forget_unused
         from ragmem.services.gc_apply import apply
 
+        decided, note = self._written(decided, progress)
         done = apply(
             self.catalog,
             self.store,
@@ -86,7 +88,27 @@ class Tending(Receiving):
             progress=progress,
         )
         forget_unused(self.catalog, self.settings.chunking)
+        done.note = done.note or note
         return done
+
+    def _written(self, decided: "Plan", progress: "Progress | None") -> "tuple[Plan, str]":
+        """Return the plan with merged texts as the language model writes them, where it is to, and a note."""
+        if self.settings.lifecycle.merge_by != "llm" or not decided.merges:
+            return decided, ""
+        from ragmem.services.consolidation import Writer, drafted
+
+        try:
+            model = self.models.language_model
+        except BackendError as error:
+            return decided, f"merged by rule: {error.told}"
+        if model is None:
+            return (
+                decided,
+                'merged by rule: lifecycle.merge_by is "llm", and no model stands below [language_model]',
+            )
+        writer = Writer(model, self.settings.language_model.backend, self._meter)
+        found = drafted(decided, self.catalog, writer, sizes=self.settings.chunking, progress=progress)
+        return found.plan, found.note
 
     def tend(self, *, budget_s: float, progress: "Progress | None" = None) -> "Outcome | None":
         """Run gc as the warm process does when it is idle, for so many seconds; None where it must not.

@@ -101,6 +101,9 @@ class LifecycleSettings:
     reprieves: int = key(3, "times that an isolated memory of substance stays in the buffer", low=0)
     promote_sessions: int = key(3, "sessions that recall a memory until it is proven", low=1)
     min_cluster: int = key(3, "connected memories that are merged into one", low=2)
+    merge_by: str = key(
+        "rules", "rules; llm: the language model, where its text holds all of it", choices=("rules", "llm")
+    )
     curated: tuple[str, ...] = key(
         ("memory", "prds", "paidocs", "skills", "commands", "claudemds"),
         "sources whose files people keep: never merged or archived by themselves",

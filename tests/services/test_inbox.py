@@ -21,6 +21,7 @@ from ragmem.inbox import reading
 from ragmem.memory import Ragmem
 from ragmem.services.inbox import QUICK_FILES
 from ragmem.services.inbox_waiting import waiting
+from ragmem.services.invariants import violations
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 SAID = "We decided to pin the driver at 2.9 because version 3 leaks connections."
@@ -199,6 +200,17 @@ def test_what_has_a_place_of_its_own_is_replaced_in_the_order_of_the_writes(plac
     with place.opened() as memory:
         memory.take_in()
         assert texts(memory) == ["state one of it"]
+
+
+def test_what_was_indexed_and_is_replaced_by_a_word_stays_in_step_with_the_store(place: Place):
+    with place.opened() as memory:
+        for text in (SAID, "Good morning!"):
+            place.put(text, source="sessions", uri="session:7")
+            memory.take_in()
+            assert violations(memory.catalog, memory.store, deep=True) == []
+            memory.index_waiting()
+            assert violations(memory.catalog, memory.store, deep=True) == []
+        assert texts(memory) == ["Good morning!"]
 
 
 def test_a_file_comes_in_as_ingest_would_have_read_it(place: Place):
@@ -412,6 +424,8 @@ def test_a_drain_that_is_killed_loses_and_doubles_nothing(point: str, durable: i
         done = memory.take_in()
         assert (len(done.ids), done.duplicates) == (3 - durable, left if durable else 0)
         assert texts(memory) == said
+        assert memory.index_waiting() == ""
+        assert violations(memory.catalog, memory.store, deep=True) == []
         assert place.names() == []
 
 
@@ -524,3 +538,16 @@ def test_serve_takes_in_what_waits_when_it_starts_and_before_each_answer(place: 
         warned: list[str] = []
         warm_up(memory, warned.append)
         assert (place.names(), warned) == ([], [])
+
+
+@pytest.mark.slow
+def test_a_shared_database_takes_in_what_waits_on_this_machine(place: Place, postgres: str):
+    place.environ |= {"RAGMEM_STORE_PROFILE": "postgres", "RAGMEM_STORE_URL": postgres}
+    root = place.project("tideline")
+    with place.opened(root) as memory:
+        memory.remember(SAID, type="decision")
+        memory.remember("  " + SAID, type="insight")
+        (match,) = memory.query("why do we pin the driver").matches
+        assert (match.memory.text, match.memory.metadata["type"]) == (SAID, "decision")
+        assert match.memory.scope.project.startswith("tideline-")
+        assert place.names() == []

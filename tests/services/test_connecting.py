@@ -9,6 +9,7 @@ from ragmem.backends import fake, lightrag, minilm
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_settling import Told
 from ragmem.catalog.invariants import violations
+from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.domain.chunking import chunk
 from ragmem.domain.connections import MOST, Scale
 from ragmem.domain.lifecycle import LifecyclePolicy
@@ -37,10 +38,10 @@ ALONE = "The tax office wants the receipts of last year sorted by month, in one 
 class World:
     """A catalog with a store, and texts that are memories of it."""
 
-    def __init__(self, home, models):
-        self.catalog = Catalog.at(home)
+    def __init__(self, home, models, *, catalog=None, backend=lightrag):
+        self.catalog = catalog or Catalog.at(home)
         self.catalog.prepare()
-        self.store = lightrag.open_store({}, models, database=self.catalog.database)
+        self.store = backend.open_store({}, models, database=self.catalog.database)
         self.put_so_far = 0
 
     def put(self, texts, *, project="atlas", spec="", ids=None):
@@ -314,6 +315,28 @@ def test_many_pairs_are_judged_as_each_by_itself(world):
     assert strengths(scale, cosines, shared) == pytest.approx(
         [strength(scale.scaled(float(near)), both) for near, both in zip(cosines, shared, strict=True)]
     )
+
+
+def test_a_shared_database_gives_the_same_connections(tmp_path, models, postgres):
+    here = World(tmp_path / "here", models)
+    catalog = Catalog(PostgresDatabase(postgres, tmp_path / "there"))
+    there = World(tmp_path / "there", models, catalog=catalog, backend=fake)
+    for world in (here, there):
+        ids = world.put([*BREAD, *BOATS])
+        world.connect()
+        world.put([BOATS[0]], ids=ids[:1])
+        world.put([ALONE])
+        world.connect()
+        told = [Told(key, "atlas", 0, {"the_seal": "code"}) for key in ids[:2]]
+        world.catalog.names.learn(told)
+    assert there.pairs() == here.pairs() != set()
+    assert there.catalog.connections.degree() == here.catalog.connections.degree()
+    assert there.catalog.connections.sharing("atlas", ids[:1]) == ids[:2]
+    assert violations(there.catalog) == []
+    there.catalog.connections.drop()
+    assert there.catalog.connections.count() == 0
+    here.close()
+    there.close()
 
 
 def test_forgotten_connections_are_found_again(world):

@@ -267,21 +267,21 @@ def _history(memory: Ragmem, limit: int | None, *, as_json: bool) -> int:
 
 
 def _told(outcome: Outcome) -> str:
-    parts = [
-        f"removed {plural(outcome.removed, 'memory', 'memories')}",
-        f"archived {outcome.archived:,}",
-        f"merged {outcome.merged:,} into {outcome.made:,}",
-        f"marked {outcome.superseded:,} superseded",
-        f"promoted {outcome.promoted:,}",
-        f"reprieved {outcome.reprieved:,}",
-        f"finished {outcome.mended:,}",
-        f"dropped {outcome.dropped:,} unowned",
-    ]
-    if outcome.skipped:
-        parts.append(f"left {outcome.skipped:,} that have changed meanwhile")
-    if outcome.stopped:
-        parts.append("stopped because time was up: the next run goes on")
-    return ", ".join(parts)
+    merged = f"merged {outcome.merged:,} into {outcome.made:,}"
+    counted = (
+        (outcome.removed, f"removed {plural(outcome.removed, 'memory', 'memories')}"),
+        (outcome.archived, f"archived {plural(outcome.archived, 'memory', 'memories')}"),
+        (outcome.made, merged),
+        (outcome.superseded, f"marked {outcome.superseded:,} superseded"),
+        (outcome.promoted, f"promoted {outcome.promoted:,}"),
+        (outcome.reprieved, f"reprieved {outcome.reprieved:,}"),
+        (outcome.mended, f"finished {outcome.mended:,}"),
+        (outcome.dropped, f"dropped {outcome.dropped:,} unowned"),
+        (outcome.skipped, f"left {outcome.skipped:,} that have changed meanwhile"),
+        (outcome.stopped, "stopped because time was up: the next run goes on"),
+        (any(outcome.swept.values()), f"swept {sum(outcome.swept.values()):,} rows that no memory owns"),
+    )
+    return ", ".join(told for count, told in counted if count) or "nothing was done"
 
 
 def _tell_undo(outcome: Outcome, *, quiet: bool) -> None:

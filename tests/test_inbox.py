@@ -64,6 +64,7 @@ def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
         ("a\0b", {}, "NUL bytes in the text"),
         ("x" * (inbox.MOST_BYTES + 1), {}, "the text is longer than 8,388,608 bytes"),
         (SAID, {"type": "wish"}, '"wish" is no type of an entry'),
+        (SAID, {"kind": "wish"}, '"wish" is no kind of a text'),
         (SAID, {"title": "\udcff"}, "no UTF-8 in title, tags and metadata"),
         (SAID, {"metadata": {"a": "x" * 300_000}}, "title, tags and metadata are longer"),
         (SAID, {"project": "../other"}, '"../other" cannot be a project name'),

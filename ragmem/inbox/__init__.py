@@ -61,6 +61,9 @@ UNFINISHED = ".unfinished"
 TYPES = ("decision", "thought", "insight", "error", "session", "note")
 """What an entry may be: the values of ragmem.domain.lifecycle.EntryType, which takes 50 ms to import."""
 
+KINDS = ("preference", "architecture", "error", "research", "general")
+"""The values of ragmem.domain.model.Kind, for the same reason."""
+
 MOST_BYTES = 8 * 1024 * 1024
 MOST_HEADER_BYTES = 256 * 1024
 
@@ -142,7 +145,7 @@ def seal(
     belongs unless `project` says so. `read_from` is the file whose text it is, to be read as such, with its
     modification time; `at_ns` is the present, both in nanoseconds since 1970.
 
-    Raises UsageError for a text that is empty, too long or no text, or an unknown type.
+    Raises UsageError for a text that is empty, too long or no text, or an unknown type or kind.
     """
     content = _checked(text)
     if project and not project.replace("-", "").replace("_", "").replace(".", "").isalnum():
@@ -151,6 +154,8 @@ def seal(
         )
     if type and type not in TYPES:
         raise UsageError(f'"{type}" is no type of an entry', hint=f"types: {', '.join(TYPES)}")
+    if kind and kind not in KINDS:
+        raise UsageError(f'"{kind}" is no kind of a text', hint=f"kinds: {', '.join(KINDS)}")
     said = {
         "type": type,
         "kind": kind,

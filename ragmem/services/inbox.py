@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
-from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
+from ragmem.domain.lifecycle import PROTECTED_TYPES, entry_type
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.errors import SourceError, StorageError, StoreBusyError
 from ragmem.inbox import folder_in, reading
@@ -244,12 +244,10 @@ def _raised(before: Memory, memory: Memory) -> Memory | None:
 
     A type that protects is never taken away by a write that says another.
     """
-    said, protected = memory.metadata.get("type"), entry_type(before) in PROTECTED_TYPES
-    if (
-        not said
-        or said == before.metadata.get("type")
-        or (protected and EntryType(said) not in PROTECTED_TYPES)
-    ):
+    said = memory.metadata.get("type")
+    if not said or said == before.metadata.get("type"):
+        return None
+    if entry_type(before) in PROTECTED_TYPES and entry_type(memory) not in PROTECTED_TYPES:
         return None
     return replace(
         memory,

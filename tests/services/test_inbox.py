@@ -15,7 +15,7 @@ import pytest
 from ragmem import inbox
 from ragmem.__main__ import run
 from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
-from ragmem.domain.model import USER, State
+from ragmem.domain.model import USER, Kind, State
 from ragmem.errors import StorageError
 from ragmem.inbox import reading
 from ragmem.memory import Ragmem
@@ -175,8 +175,9 @@ def test_a_type_is_kept_and_protects_as_it_should(name: str, place: Place):
     assert (item.state is State.PENDING) == (EntryType(name) in PROTECTED_TYPES)
 
 
-def test_the_types_of_the_inbox_are_those_of_the_lifecycle():
+def test_the_types_and_kinds_of_the_inbox_are_those_of_the_domain():
     assert set(inbox.TYPES) == {item.value for item in EntryType}
+    assert set(inbox.KINDS) == {item.value for item in Kind}
 
 
 def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_decision(place: Place):
@@ -192,6 +193,16 @@ def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_deci
             (item,) = memory.catalog.memories.each()
             assert item.metadata["type"] == expected
         assert item.tags == ("note", "decision")
+
+
+def test_a_type_of_which_nobody_knows_takes_no_protection_away(place: Place):
+    with place.opened() as memory:
+        place.put("The cache is warm at nine.", type="decision")
+        memory.take_in()
+        place.put("The cache is warm at nine. ", metadata={"type": "wish"})
+        memory.take_in()
+        (item,) = memory.catalog.memories.each()
+        assert entry_type(item) is EntryType.DECISION
 
 
 def test_what_has_a_place_of_its_own_is_replaced_in_the_order_of_the_writes(place: Place):

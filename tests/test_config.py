@@ -271,6 +271,13 @@ def test_a_key_of_an_older_release_is_told_to_be_removed(home: Path, key: str) -
     assert error.hint.endswith("remove the line")
 
 
+def test_a_table_of_an_older_release_is_told_by_its_name_of_now(home: Path) -> None:
+    folder = configure(home, config_toml="[trash]\nkeep_days = 3\n")
+    error = refusal(home)
+    assert str(error) == f'{folder}/config.toml:1: unknown table "trash"'
+    assert error.hint.startswith("its name is [archive] now")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

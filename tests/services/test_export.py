@@ -237,6 +237,23 @@ def test_an_export_can_be_cut_to_projects_sources_kinds_and_dates(home):
     assert header["counts"] == {"projects": 1, "memories": 1, "archive": 0, "lifecycle": 0, "files": 0}
 
 
+def test_what_an_older_release_called_trash_is_imported_as_the_archive(home, other):
+    home.fill(make("1.md"))
+    gone = make("2.md", text="what was thrown away")
+    home.catalog.archive.write([Archived("run1", "asked", NOW, gone)])
+    header, memory, archived, end = lines_of(home.export())
+    counts = {"projects": 0, "memories": 1, "trash": 1, "files": 0}
+    former = {key: value for key, value in archived.items() if key not in {"reason", "successor"}}
+    former |= {"type": "trash", "trashed_at": former.pop("archived_at")}
+    body = b"".join(json.dumps(line).encode() + b"\n" for line in (memory, former))
+    lines = ({**header, "schema": 1, "counts": counts}, {**end, "sha256": hashlib.sha256(body).hexdigest()})
+    first, last = (json.dumps(line).encode() + b"\n" for line in lines)
+
+    other.import_(first + body + last)
+
+    assert list(other.catalog.archive.each()) == [Archived("run1", "asked", NOW, gone)]
+
+
 def test_an_export_is_of_one_moment(home):
     home.fill(*(make(f"{number}.md", text=f"text {number}") for number in range(150)))
     with closing(Home(home.catalog.database.home)) as writer:

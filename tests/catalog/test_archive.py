@@ -1,11 +1,18 @@
 """The archive: whole memories by run, until they are purged."""
 
+import gzip
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from ragmem.catalog.archive import Removal
+from ragmem.catalog.rows import to_stamp
+from ragmem.catalog.salvage import read_damaged, write_salvaged
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 KEEP = timedelta(days=30)
+HOMES = Path(__file__).parents[1] / "data" / "homes"
 
 
 def test_what_is_kept_comes_back_whole(catalog, make):
@@ -63,3 +70,35 @@ def test_a_clock_that_was_ahead_once_does_not_fill_the_archive_for_ever(catalog,
     catalog.archive.put("right", [Removal(make("b")[0], "missing")], now=NOW + timedelta(days=1))
     assert catalog.archive.purge(now=NOW + timedelta(days=32), keep=KEEP) == {"right": 1}
     assert [run.run for run in catalog.archive.runs()] == ["ahead"]
+
+
+def test_the_last_of_one_id_is_what_it_was_archived_as_last(catalog, make):
+    for days, run in enumerate(("first", "second")):
+        removal = Removal(make("a", text=run)[0], "asked", f"{run} time", "successor")
+        catalog.archive.put(run, [removal], now=NOW + timedelta(days=days))
+    (found,) = catalog.archive.latest([make("a")[0].id]).values()
+    assert (found.run, found.memory.text, found.reason, found.successor) == (
+        "second",
+        "second",
+        "second time",
+        "successor",
+    )
+
+
+def test_what_an_older_home_called_trash_is_saved_from_a_damaged_file(catalog, make, tmp_path):
+    catalog.archive.put("run", [Removal(make("a")[0], "asked")], now=NOW)
+    (lying,) = catalog.archive.each()
+    with catalog.database.read() as connection:
+        (text,) = connection.execute("SELECT memory FROM archive").fetchone()
+    catalog.archive.drop("run")
+    older = tmp_path / "older.db"
+    older.write_bytes(gzip.decompress((min(HOMES.iterdir()) / "memory.db.gz").read_bytes()))
+    with closing(sqlite3.connect(older)) as connection, connection:
+        at = to_stamp(lying.at)
+        connection.execute("DELETE FROM trash")
+        connection.execute(
+            "INSERT INTO trash VALUES (?,?,?,?,?)", ("run", lying.memory.id, "asked", text, at)
+        )
+    found = read_damaged(older)
+    write_salvaged(found, catalog)
+    assert list(catalog.archive.each()) == [lying]

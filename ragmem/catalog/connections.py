@@ -85,7 +85,12 @@ class Connections:
         """Return all connections of these projects (None: of all), by their ids."""
         where = "" if projects is None else f" WHERE a.project IN ({marks(projects)})"
         with self._database.read() as connection:
-            rows = connection.execute(f"{_ENDS}{where}", list(projects or ()))
+            # Each id and number once in memory: a large store has a million connections, and few numbers.
+            same: dict[Any, Any] = {}
+            rows = (
+                [same.setdefault(value, value) for value in row]
+                for row in connection.execute(f"{_ENDS}{where}", list(projects or ()))
+            )
             return sorted(map(_connection, rows), key=lambda one: (one.first, one.second))
 
     def neighbours(self, identifier: str) -> list[Connection]:

@@ -23,10 +23,10 @@ RARE = 40
 TELLING = 6
 """The rarest words of a claim, which lead to candidates."""
 
-CANDIDATES = 8
+CANDIDATES = 5
 """Older memories that a claim is compared with, those with the most telling words in common."""
 
-LEAST_SHARED = 0.1
+LEAST_SHARED = 0.15
 """Share of a claim's weight that those words have together."""
 
 
@@ -136,7 +136,9 @@ def _candidates(
     """Return the earlier memories that a claim may be about."""
     moment = newer.moment
     known = [
-        (rarity[word], word) for word in claim.words if len(holding.get(word, ())) > (word in newer.leading)
+        (rarity.weight(word), word)
+        for word in claim.words
+        if len(holding.get(word, ())) > (word in newer.leading)
     ]
     shared: dict[str, float] = defaultdict(float)
     found: dict[str, _Read] = {}

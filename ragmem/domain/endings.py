@@ -1,4 +1,4 @@
-"""What a sentence says is over: the cues of a change, and the words for what has ended."""
+"""What a sentence says is over: the cues of a change, each with the words without which it is not there."""
 
 import re
 from collections.abc import Iterator
@@ -28,36 +28,81 @@ _MOVED = (
     "moved|migrated|renamed|switched|changed|went|goes|raised|lowered|bumped|ported|converted|shortened|extended"
     "|reduced|increased|upgraded|downgraded|cut|grew|transitioned|relocated"
 )
-_CUES: tuple[tuple[str, _Side, str], ...] = (
-    ("moved", "between", rf"\b(?:{_MOVED})\b.{{0,60}}?\b(?:from|out of) (.{{1,90}}?) (?:in|on)?to\b"),
-    ("replaced", "before", rf"(?: {_BE})?(?: now)? (?:renamed|(?:replaced|superseded) (?:by|with))\b"),
-    ("replaced", "between", r"\b(?:renamed|replaced|swapped) (.{1,60}?) (?:to|as|by|with|for)\b"),
-    ("replaced", "after", r"\b(?:replaces|supersedes|obsoletes|takes the place of)\b"),
-    ("instead", "after", r"\b(?:instead of|rather than|in place of)\b"),
-    ("gone", "before", rf" {_BE} (?:now |finally |all |since )?(?:{_ENDED})\b(?! of\b)"),
-    ("gone", "before", r" (?:is|are) (?:now )?only\b"),
+_CUES: tuple[tuple[str, _Side, str, str], ...] = (
+    (
+        "moved",
+        "between",
+        "from out",
+        rf"\b(?:{_MOVED})\b.{{0,60}}?\b(?:from|out of) (.{{1,90}}?) (?:in|on)?to\b",
+    ),
+    (
+        "replaced",
+        "before",
+        "renamed replaced superseded",
+        rf"(?: {_BE})?(?: now)? (?:renamed|(?:replaced|superseded) (?:by|with))\b",
+    ),
+    (
+        "replaced",
+        "between",
+        "renamed replaced swapped",
+        r"\b(?:renamed|replaced|swapped) (.{1,60}?) (?:to|as|by|with|for)\b",
+    ),
+    (
+        "replaced",
+        "after",
+        "replaces supersedes obsoletes takes",
+        r"\b(?:replaces|supersedes|obsoletes|takes the place of)\b",
+    ),
+    ("instead", "after", "instead rather place", r"\b(?:instead of|rather than|in place of)\b"),
     (
         "gone",
         "before",
+        "is are was were been got gets",
+        rf" {_BE} (?:now |finally |all |since )?(?:{_ENDED})\b(?! of\b)",
+    ),
+    ("gone", "before", "only", r" (?:is|are) (?:now )?only\b"),
+    (
+        "gone",
+        "before",
+        "not no",
         r" (?:is|are) (?:not|no longer) (?:required|needed|necessary|used|supported|possible|allowed)\b",
     ),
-    ("no longer", "around", r"\b(?:no longer|any ?more|any longer)\b"),
+    ("no longer", "around", "longer more anymore", r"\b(?:no longer|any ?more|any longer)\b"),
     (
         "no longer",
         "after",
+        "nothing unrelated not",
         r"\b(?:nothing to do with|unrelated to|not (?:because of|caused by|due to|about))\b",
     ),
-    ("gone", "before", r" (?:stopped|ceased|ended|expired|(?:has |have )?(?:given|gave) way)\b"),
+    (
+        "gone",
+        "before",
+        "stopped ceased ended expired given gave",
+        r" (?:stopped|ceased|ended|expired|(?:has |have )?(?:given|gave) way)\b",
+    ),
     (
         "gone",
         "after",
+        "dropped removed retired abandoned disabled got",
         r"\b(?:dropped|removed|retired|abandoned|disabled|got rid of)\b(?! (?:by|in|from|the need)\b)",
     ),
-    ("gone", "after", r"\b[Nn]o more\b"),
-    ("former", "after", r"\b(?:used to(?: be)?|formerly|previously|until now|up to now)\b"),
-    ("former", "after", r"\b(?:down from|up from|over from|left of|\((?:was|before|old):?)(?= )"),
+    ("gone", "after", "more", r"\b[Nn]o more\b"),
+    (
+        "former",
+        "after",
+        "used formerly previously now",
+        r"\b(?:used to(?: be)?|formerly|previously|until now|up to now)\b",
+    ),
+    (
+        "former",
+        "after",
+        "from of was before old",
+        r"\b(?:down from|up from|over from|left of|\((?:was|before|old):?)(?= )",
+    ),
 )
-_PHRASES = tuple((rule, side, re.compile(cue, re.IGNORECASE)) for rule, side, cue in _CUES)
+_PHRASES = tuple(
+    (rule, side, frozenset(words.split()), re.compile(cue, re.IGNORECASE)) for rule, side, words, cue in _CUES
+)
 _NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|after all)\b|\b(?:is|are|was|were|does|did|has|have|can) NOT\b"
 )
@@ -66,15 +111,15 @@ _NOW = re.compile(
     r"|\b(?:nowadays|these days)\b|\b(?:as of|since) (?:this|version|release|v?\d)"
     r"|\b(?:[Cc]hanged|[Mm]oved|[Ss]witched|[Rr]aised|[Ll]owered|[Bb]umped)\b"
 )
-_WHOLE = (("no longer", _NO_LONGER), ("now", _NOW))
-_ANY = re.compile(
-    rf"\b(?:{_ENDED}|from|out of|renamed|replace[ds]|supersede[ds]|swapped|obsoletes?|takes the place|instead"
-    r"|rather|in place|stopped|ceased|ended|expired|not|nothing|unrelated|way|rid of|used to"
-    r"|formerly|previously|until|up to|longer|any ?more"
-    r"|after all|NOT|now|nowadays|these days|as of|since|only|no more|down|up|over|left|was|changed"
-    r"|moved|switched|raised|lowered|bumped)\b",
-    re.IGNORECASE,
+_WHOLE = (
+    ("no longer", frozenset("longer more anymore all not".split()), _NO_LONGER),
+    (
+        "now",
+        frozenset("now nowadays days of since changed moved switched raised lowered bumped".split()),
+        _NOW,
+    ),
 )
+_LETTERS = re.compile(r"[a-z]+")
 _STOPS = re.compile(
     r"[;:.!?()]+(?=\s|$)"
     r"| (?:because|since|so|but|which|when|where|although|otherwise|as|for|by|in order|to|into)\b"
@@ -84,21 +129,17 @@ _PAUSE = re.compile(r"[,;:.!?()]+(?=\s|$)| (?:because|since|so|but|which|when|wh
 _COMMA = re.compile(r", ")
 
 
-def may_end(text: str) -> bool:
-    """Tell whether a text has a word that any cue begins with."""
-    return bool(_ANY.search(text))
-
-
 def endings(text: str) -> Iterator[Ending]:
     """Yield what a sentence says is over; one without a cue says nothing of the kind."""
-    if not may_end(text):
-        return
-    for rule, side, pattern in _PHRASES:
-        for match in pattern.finditer(text):
-            for over in _over(text, side, match):
-                yield Ending(rule, over)
-    for rule, pattern in _WHOLE:
-        if pattern.search(text):
+    there = frozenset(_LETTERS.findall(text.lower()))
+    for rule, side, words, pattern in _PHRASES:
+        # Most sentences have the words of few cues, and looking for those is cheap.
+        if not words.isdisjoint(there):
+            for match in pattern.finditer(text):
+                for over in _over(text, side, match):
+                    yield Ending(rule, over)
+    for rule, words, pattern in _WHOLE:
+        if not words.isdisjoint(there) and pattern.search(text):
             yield Ending(rule)
 
 

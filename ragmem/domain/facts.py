@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ragmem.domain.endings import endings, may_end
+from ragmem.domain.endings import endings
 from ragmem.domain.keywords import means_nothing
 
 MAX_CHARS = 1200
@@ -238,7 +238,7 @@ def claims(text: str) -> tuple[list[Claim], list[Claim]]:
     for part in _SENTENCE.split(text[:MAX_CHARS]):
         sentence = part.strip(" \t#>-*;")
         leading = len(main) < MAIN_CLAIMS
-        if (leading or may_end(sentence)) and (claim := _claim(sentence)) is not None:
+        if (claim := _claim(sentence, leading=leading)) is not None:
             if leading:
                 main.append(claim)
             telling.append(claim)
@@ -247,14 +247,15 @@ def claims(text: str) -> tuple[list[Claim], list[Claim]]:
     return main, telling
 
 
-def _claim(text: str) -> Claim | None:
+def _claim(text: str, *, leading: bool) -> Claim | None:
+    """Return what a sentence claims; None where it has no words, and for a further one that ends nothing."""
+    ended = () if _CODE.search(text) else tuple(_ended(text))
+    if not (leading or ended):
+        return None
     cut = _REASON.search(text)
     main = text[: cut.start()] if cut and len(text[: cut.start()].split()) >= LEAST_WORDS else text
     order = tuple(word for token in _tokens(main)[:MAX_WORDS] for word in _words(token))
-    if not order:
-        return None
-    ended = () if _CODE.search(text) else tuple(_ended(text))
-    return Claim(text, main, order, frozenset(order), ended)
+    return Claim(text, main, order, frozenset(order), ended) if order else None
 
 
 def _tokens(text: str) -> list[str]:

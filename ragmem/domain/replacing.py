@@ -45,20 +45,27 @@ class Judged:
     score: float
 
 
+class _Weights(dict[str, float]):
+    """A dictionary in which a word of no memory weighs nothing."""
+
+    def __missing__(self, key: str) -> float:
+        return 0.0
+
+
 class Rarity:
     """How much words say in one project: the rarer the more."""
 
     def __init__(self, seen: Mapping[str, int], memories: int) -> None:
         """Take in how many of so many memories each word is."""
-        self._weights = {word: math.log(1 + memories / count) for word, count in seen.items()}
+        by_count = {count: math.log(1 + memories / count) for count in set(seen.values())}
+        self._weights = _Weights({word: by_count[count] for word, count in seen.items()})
         self._wholes: dict[int, float] = {}
-
-    def __getitem__(self, word: str) -> float:
-        return self._weights.get(word, 0.0)
+        self.weight = self._weights.__getitem__
+        """Returns how much one word says."""
 
     def of(self, words: Iterable[str]) -> float:
         """Return the weight of some words together; never nothing, since it divides."""
-        return sum(map(self.__getitem__, words)) or NOTHING
+        return sum(map(self.weight, words)) or NOTHING
 
     def whole(self, claim: Claim) -> float:
         """Return the weight of a claim's words, which is asked for often."""

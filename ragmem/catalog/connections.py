@@ -1,14 +1,14 @@
 """Links between memories of one project, which memories were compared with which model, and by what scale."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from ragmem.catalog import database as databases
-from ragmem.catalog.batches import batches, marks
+from ragmem.catalog.batches import PARAMETERS, batches, marks
 from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.rows import from_stamp, to_stamp
 from ragmem.domain.connections import RARE, Scale
@@ -56,8 +56,7 @@ class Member:
     before: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A connection by the numbers of its memories, low < high."""
 
     low: int
@@ -282,21 +281,11 @@ class Connections:
         `without` are pairs that are no longer connected. What has left the project since, or has another
         text by now, is left out. Returns how many connections were written.
         """
-        wanted = sorted(edges, key=lambda one: (one.low, one.high))
+        wanted = sorted(edges)
+        ends = {number for one in wanted for number in one[:2]}
         with self._database.write() as connection:
-            there: set[int] = set()
-            for part in batches({number for one in wanted for number in (one.low, one.high)}):
-                there.update(
-                    number
-                    for (number,) in connection.execute(
-                        f"SELECT n FROM memories WHERE n IN ({marks(part)}) AND project = ?", (*part, project)
-                    )
-                )
-            rows = [
-                (one.low, one.high, one.cosine, one.shared, one.strength)
-                for one in wanted
-                if one.low in there and one.high in there
-            ]
+            there = _in_project(connection, project, ends)
+            rows = [one for one in wanted if one.low in there and one.high in there]
             connection.executemany("DELETE FROM connections WHERE low = ? AND high = ?", list(without))
             connection.executemany(_INSERT, rows)
             connection.executemany(
@@ -322,6 +311,18 @@ class Connections:
             connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_SCALE + model, content))
             if anew:
                 connection.execute("UPDATE compared SET model = '' WHERE model = ?", (model,))
+
+
+def _in_project(connection: databases.Connection, project: str, numbers: Collection[int]) -> set[int]:
+    """Return those of the memories that are in a project."""
+    if len(numbers) > PARAMETERS:
+        # An index has all of the project's side by side; one by one, each is looked up in a large table.
+        rows = connection.execute("SELECT n FROM memories WHERE project = ?", (project,))
+        return {number for (number,) in rows}.intersection(numbers)
+    rows = connection.execute(
+        f"SELECT n FROM memories WHERE n IN ({marks(list(numbers))}) AND project = ?", (*numbers, project)
+    )
+    return {number for (number,) in rows}
 
 
 def compare_again(connection: databases.Connection, number: int, project: str) -> None:

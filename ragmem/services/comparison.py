@@ -152,7 +152,7 @@ class Comparison:
             *(column.tolist() for column in (*columns, judged.shared[wanted], judged.strengths[wanted])),
             strict=True,
         )
-        return {(row[0], row[1]): Edge(*row) for row in rows}
+        return {(row[0], row[1]): Edge._make(row) for row in rows}
 
     def _write(self, asked: Sequence[Member], judged: _Judged, done: Collection[int]) -> int:
         """Write what some memories are connected with; return how many connections.

@@ -35,7 +35,7 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
 .track { fill: #eef1f4 }
 .axis, .mark { stroke: #8c959f; fill: none }
 .mark { stroke: #bc4c00; stroke-dasharray: 3 3 }
-.plain { fill: #54aeff }
+.plain { fill: #218bae }
 .fresh { fill: #4493f8 }
 .firm { fill: #2da44e }
 .lasting { fill: #8250df }
@@ -49,7 +49,7 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
   .track { fill: #1c2128 }
   .axis { stroke: #656c76 }
   .mark { stroke: #f0883e }
-  .plain { fill: #388bfd }
+  .plain { fill: #39a6c2 }
   .fresh { fill: #4493f8 }
   .firm { fill: #3fb950 }
   .lasting { fill: #a371f7 }

@@ -131,7 +131,9 @@ def lifecycle_report(
     degree = Counter(end for one in connections for end in (one.first, one.second))
     expiries = archived_counts(catalog.database, projects)
     by_rule = {one.rule: one.memories for one in expiries}
-    lonely = _lonely(entries, degree, policy)
+    # What replaces another memory is not alone, wherever the two stand.
+    replacing = Counter(entry.superseded_by for entry in entries if entry.superseded_by)
+    lonely = _lonely(entries, degree + replacing, policy)
     similarity, uncompared = _compared(catalog, store, projects)
     return LifecycleReport(
         projects=projects,

@@ -187,3 +187,11 @@ def test_what_excludes_each_other_is_refused(command, arguments, message):
     refused = command(*arguments)
     assert refused.returncode == 2
     assert message in refused.stderr
+
+
+def test_what_replaces_another_memory_is_not_alone(lived):
+    memory, ids = lived
+    memory.catalog.supersessions.put(
+        [Supersession(ids["other5"], ids["alone"], NOW, NOW, "value", "says so now", NOW)]
+    )
+    assert ids["alone"] not in {one.id for one in memory.lifecycle_report([PROJECT], limit=50).loners}

@@ -305,7 +305,7 @@ def _say_plan(plan: Plan, *, everything: bool) -> None:
             [(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in shown],
         )
         say()
-    if plan.items:
+    if everything or plan.acting():
         table(
             ("action", "rule", "memories"),
             [(action, rule, count) for (action, rule), count in _counts(plan)],
@@ -314,6 +314,11 @@ def _say_plan(plan: Plan, *, everything: bool) -> None:
     swept = {name: count for name, count in plan.sweep.items() if count}
     if swept:
         say("no memory owns: " + ", ".join(f"{count:,} {name}" for name, count in swept.items()))
+    if plan.empty:
+        say(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
+    else:
+        after = plan.searched - plan.leaving
+        say(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
     if plan.uncompared:
         say(
             f"{plural(plan.uncompared, 'memory is', 'memories are')} not compared yet, and their projects"
@@ -321,11 +326,6 @@ def _say_plan(plan: Plan, *, everything: bool) -> None:
         )
     if plan.expired:
         say(f"{plural(plan.expired, 'memory', 'memories')} may be purged: ragmem gc --purge")
-    if plan.empty:
-        say(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
-    else:
-        after = plan.searched - plan.leaving
-        say(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
 
 
 def _confirm(plan: Plan, *, yes: bool) -> None:

@@ -413,12 +413,12 @@ def test_a_pass_without_news_looks_at_no_text(home, monkeypatch):
 
 def test_a_text_that_was_forgotten_for_good_and_comes_back_is_asked_about_again(home):
     model = Asked()
-    memory = home.memory("both", model, RAGMEM_TRASH_KEEP_DAYS="0")
+    memory = home.memory("both", model, RAGMEM_ARCHIVE_KEEP_DAYS="0")
     memory.seed()
-    (home.notes / f"{NAMES[0]}.md").rename(home.place / "aside")
-    memory.apply_gc(memory.plan_gc(missing=True))
-    memory.apply_gc(memory.plan_gc())
-    (home.place / "aside").rename(home.notes / f"{NAMES[0]}.md")
+    note = home.notes / f"{NAMES[0]}.md"
+    memory.forget([m.id for m in memory.catalog.memories.each() if m.uri == str(note)])
+    assert memory.purge_archive().texts == 1
+    os.utime(note, (1, 1))
     assert memory.seed().extraction.asked == 1
     assert len(model.prompts) == len(NAMES) + 1
 
@@ -592,12 +592,12 @@ def test_asking_costs_no_vector_of_a_chunk(home):
 
 def test_what_was_found_in_a_text_leaves_with_the_text(home):
     model = Asked()
-    memory = home.memory("both", model, RAGMEM_TRASH_KEEP_DAYS="0")
+    memory = home.memory("both", model, RAGMEM_ARCHIVE_KEEP_DAYS="0")
     memory.seed()
     found = {m.title: m.id for m in memory.catalog.memories.each()}
     memory.forget([found[NAMES[0]]])
     assert len(memory.catalog.extractions.texts()) == len(NAMES)
-    memory.apply_gc(memory.plan_gc())
+    memory.purge_archive()
     assert memory.catalog.archive.runs() == []
     assert len(memory.catalog.extractions.texts()) == len(NAMES) - 1
 

@@ -10,13 +10,13 @@ from ragmem.domain.facts import Claim, opposite, words_of
 NAMED_AGAIN = 0.75
 """So much of what is said to be over must be in the earlier claim."""
 
-ABOUT_IT = 0.2
+ABOUT_IT = 0.18
 """So much of two claims must be common where one of them names what is over."""
 
-SAME_FACT = 0.4
+SAME_FACT = 0.37
 """From this overlap on two claims are about one fact, if one of them says that it has changed."""
 
-SAME_SUBJECT = 0.25
+SAME_SUBJECT = 0.22
 """The same where both begin with the same name or word."""
 
 CLOSE = 0.45

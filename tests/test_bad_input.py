@@ -465,7 +465,9 @@ CASES = (
         "this would replace 3 memories by 3 memories and nobody is here to ask",
     ),
     Case("an unknown run", "gc --undo --run x", 2, 'there is no gc run "x"'),
-    Case("a memory that is not in the archive", "gc --restore zzzzzz", 2, 'the archive has no memory "zzzzzz"'),
+    Case(
+        "a memory that is not in the archive", "gc --restore zzzzzz", 2, 'the archive has no memory "zzzzzz"'
+    ),
     Case(
         "an unknown key in sources.toml",
         "seed",

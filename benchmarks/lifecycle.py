@@ -348,7 +348,8 @@ def main() -> None:
     notes = [
         f"{stored}; {waves} waves of notes of other things, gc until it is quiet after each",
         f"{len(found['valuable']['merged'])} valuable loners were merged: they live on in the merged text",
-        "the numbers of the rules were chosen on these entries, each project's for the other",
+        "what joins clusters was chosen on these entries",
+        "chosen on one of the projects it joins the pairs of the other with F1 .88 and .75 (means over ties)",
     ]
     common.report(
         "lifecycle", document, ["what", "wanted", "measured", "reached"], table, options=options, notes=notes

@@ -15,6 +15,8 @@ REPEATED = 4
 
 TITLE_WORDS = 4
 MAX_TITLE_CHARS = 80
+MAX_OPENING_CHARS = 400
+"""Characters of a memory that its cluster's title is looked for in."""
 
 _AROUND = ".,;:!?\"'()[]{}*_`\u2018\u2019\u201c\u201d"
 
@@ -169,7 +171,7 @@ def _title(ordered: Sequence[Entry]) -> str:
     form: dict[tuple[str, ...], str] = {}
     for entry in ordered:
         stems: dict[tuple[str, ...], str] = {}
-        for word in keywords(entry.text[: MAX_TITLE_CHARS * 20]):
+        for word in keywords(entry.text[:MAX_OPENING_CHARS]):
             if len(word) > 1:
                 stems.setdefault(tuple(words_of(word)), word)
         for key, word in stems.items():

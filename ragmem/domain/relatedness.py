@@ -22,7 +22,7 @@ NEAREST = 1.35
 """Scaled cosine from which two texts are as near as it matters: the nearest third of those of one topic."""
 
 BY_WORDS = 0.6
-"""What the words say of a connection; the rest is the vectors'. Found on two projects, each for the other."""
+"""What the words say of a connection; the rest is the vectors'."""
 
 WHOLE = 4000
 """Characters of a text that is read whole; of a longer one that was summarized, the summary."""

@@ -1,12 +1,12 @@
 """Find the memories that a machine wrote from one template, which differ in numbers, ids and times only."""
 
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import shake_128
+from hashlib import blake2b
+from struct import Struct
 
 from ragmem.domain.lifecycle import Entry, Life
 from ragmem.domain.model import Scope
@@ -24,7 +24,9 @@ MOST_WORDS = 256
 """Distinct words of a template at most: a longer text is a document."""
 
 BANDS, ROWS = 12, 4
-"""Of two sets that overlap by 0.8, 99.8 % agree in a band of MinHash values; of such by 0.1, 0.1 %."""
+"""Of two sets that overlap by 0.8, 99.8 % begin with the same words in one of the orders; by 0.1, 0.1 %."""
+
+_HASHES = Struct(f">{BANDS}I")
 
 _WORD = re.compile(r"[^\W_]+")
 _VARIABLE = re.compile(r"(?<![^\W_])(?:[^\W\d_]*+\d[^\W_]*+|[a-f]{7,}+(?![^\W_]))")
@@ -70,8 +72,9 @@ def template_families(entries: Iterable[Entry], *, overlap: float) -> list[Famil
 def _groups(found: Sequence[tuple[Entry, Words]], overlap: float) -> Iterator[list[Entry]]:
     """Yield the memories of one scope in groups, the newest of each in front.
 
-    Each is compared with those that agree with it in a band of MinHash values (Broder 1997), and of a group
-    with the first alone, or a template of thousands would be compared with itself.
+    Each is compared with those that begin with the same words in one of several random orders (MinHash,
+    Broder 1997), and of a group with the first alone, or a template of thousands would be compared with
+    itself.
     """
     groups: dict[Words, list[Entry]] = {}
     agreeing: dict[tuple[int, ...], list[Words]] = defaultdict(list)
@@ -90,15 +93,15 @@ def _groups(found: Sequence[tuple[Entry, Words]], overlap: float) -> Iterator[li
 
 
 def _bands(words: Words) -> list[tuple[int, ...]]:
-    """Return the least hash of the words under each of many functions, by bands, with their numbers."""
-    least = list(map(min, *map(_hashes, words)))
-    return [(band, *least[band * ROWS : (band + 1) * ROWS]) for band in range(BANDS)]
+    """Return the least hashes of the words in each of many orders, with the number of the order."""
+    return [
+        (band, *sorted(hashes)[:ROWS]) for band, hashes in enumerate(zip(*map(_hashes, words), strict=True))
+    ]
 
 
 @lru_cache(maxsize=65536)
-def _hashes(word: str) -> "array[int]":
-    raw = shake_128(word.encode("utf-8", "surrogatepass")).digest(4 * BANDS * ROWS)
-    return array("I", raw)
+def _hashes(word: str) -> tuple[int, ...]:
+    return _HASHES.unpack(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_HASHES.size).digest())
 
 
 def _age(found: tuple[Entry, Words]) -> tuple[float, int, str]:

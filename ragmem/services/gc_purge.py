@@ -38,7 +38,7 @@ def purge(catalog: Catalog, *, now: datetime, keep: timedelta, sizes: ChunkingSe
             catalog.gc_runs.add(run, {"purge": count}, archived=-count)
         gone = ids - catalog.archive.ids() - catalog.memories.ids()
         catalog.lives.forget(gone)
-        catalog.supersessions.drop(gone)
+        catalog.supersessions.forget(gone)
         if planned.memories:
             catalog.log.write("purge", {"memories": planned.memories, "texts": planned.texts}, now=now)
     forget_unused(catalog, sizes)

@@ -35,10 +35,7 @@ _COMPARED = (
 )
 
 
-_MENTIONED = (
-    "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
-    " WHERE e.project = ?"
-)
+_MENTIONED = "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,17 +209,18 @@ class Connections:
             ]
 
     def names(self, project: str, numbers: Iterable[int] | None = None) -> dict[int, frozenset[str]]:
-        """Return memory -> the entities that it names, of a project's memories or some of them."""
+        """Return memory -> the entities that it names, of all of a project's memories or some."""
         found: dict[int, set[str]] = {}
         # Each name once in memory, however many mention it.
         same: dict[str, str] = {}
         with self._database.read() as connection:
             if numbers is None:
-                parts: Iterator[tuple[str, list[int]]] = iter([("", [])])
+                parts: Iterator[tuple[str, list[Any]]] = iter([(" WHERE e.project = ?", [project])])
             else:
-                parts = ((f" AND x.memory IN ({marks(part)})", part) for part in batches(numbers))
+                # Without the project, of which all names would be gone through.
+                parts = ((f" WHERE x.memory IN ({marks(part)})", part) for part in batches(numbers))
             for where, part in parts:
-                for memory, name in connection.execute(_MENTIONED + where, (project, *part)):
+                for memory, name in connection.execute(_MENTIONED + where, part):
                     found.setdefault(memory, set()).add(same.setdefault(name, name))
         return {memory: frozenset(names) for memory, names in found.items()}
 

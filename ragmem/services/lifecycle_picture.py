@@ -96,7 +96,7 @@ def _alike(found: Similarity) -> list[Chart]:
     note = f"{found.model}: {found.scale.explanation()}."
     if found.measured:
         note += f" Measured {found.measured:%Y-%m-%d}."
-    connects = Mark(found.threshold, "connects by itself")
+    connects = Mark(found.threshold, "half way to related")
     if not sum(found.nearest):
         return [Histogram("How near memories are (cosine)", LOWEST, 1.0, (0,), [connects], note)]
     return [

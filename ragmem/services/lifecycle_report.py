@@ -75,7 +75,7 @@ class Similarity:
 
     @property
     def threshold(self) -> float:
-        """The cosine that connects two memories by itself."""
+        """The cosine half way from unrelated to related: from here few shared words connect two memories."""
         return self.scale.cosine(CONNECTED)
 
 

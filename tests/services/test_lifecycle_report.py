@@ -140,7 +140,7 @@ def test_the_charts_keep_to_the_terminal_and_need_no_colours(command, columns):
     charts = shown.stdout.partition("\nAlone: ")[0].splitlines()
     assert max(map(len, charts)) <= columns
     assert "\x1b" not in shown.stdout
-    for told in ("States", "Types", "buffer", "connects by itself", "Alone: what goes next"):
+    for told in ("States", "Types", "buffer", "half way to related", "Alone: what goes next"):
         assert told in shown.stdout
     painted = command("--all", COLUMNS=str(columns), FORCE_COLOR="1")
     assert "\x1b[" in painted.stdout

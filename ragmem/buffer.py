@@ -78,13 +78,15 @@ def request_of(arguments: "Sequence[str]") -> Request | None:
             found[_FLAGS[word]] = True
         elif name in _VALUES and (word == name or word.startswith("--")):
             given = value if equals else next(words, None)
-            if given is None:
+            if given is None or (name == "--type" and given not in inbox.TYPES):
                 return None
             _set(found, _VALUES[name], given)
         else:
             return None
     asked = found.pop("", False)
-    return Request(**found) if asked and _can_be_read(found["texts"], found["paths"]) else None
+    if not asked or ("as_lines" in found and STDIN not in found["paths"]):
+        return None
+    return Request(**found) if _can_be_read(found["texts"], found["paths"]) else None
 
 
 def _set(found: "dict[str, Any]", name: str, value: str) -> None:
@@ -178,7 +180,7 @@ def _of_line(line: str, number: int) -> "dict[str, Any]":
 
     try:
         value = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"line {number} is no JSON: {error}", hint=_LINE_HINT) from error
     if isinstance(value, str):
         value = {"text": value}

@@ -182,6 +182,7 @@ def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
         ('"good"\n"  "', "the text is empty"),
         ('"good"\n{"text": "x", "type": "wish"}', '"wish" is no type'),
         ('"good"\n{"text": "x", "title": "\\ud83d"}', "no UTF-8 in title"),
+        ('"good"\n' + "[" * 100_000, "line 2 is no JSON"),
     ],
 )
 def test_one_wrong_line_lets_none_in(lines, told, answer, tmp_path):
@@ -202,12 +203,73 @@ def test_what_the_quick_way_does_not_know_the_whole_command_line_does(answer, tm
     assert third.tags == ("one",)
 
 
+WORDS = (
+    *(
+        "--buffer",
+        "--json",
+        "--jsonl",
+        "-q",
+        "-",
+        "--",
+        "-x",
+        "--tag=a=b",
+        "-t",
+        "a",
+        "--type",
+        "--type=decision",
+    ),
+    *(
+        "decision",
+        "",
+        "--type=",
+        "--title",
+        "--text",
+        "--text=said",
+        "note.md",
+        "folder",
+        "-p",
+        "user",
+        "../x",
+    ),
+    *("--project=tideline", "--spec", "-pone", "--session", "--no-buffer", "--json=yes", "--buf", "-qt"),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=6))
+@example(["--text", "a", "--type="])
+@example(["--jsonl", "--text", "a"])
+@example(["-", "--jsonl", "--text", "--buffer"])
+def test_the_quick_way_accepts_exactly_what_the_whole_command_line_does(capfd, monkeypatch, words):
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.chdir(folder)
+        Path("folder").mkdir()
+        Path("note.md").write_text("A note.")
+        found = []
+        for name in ("quick", "whole"):
+            monkeypatch.setenv("RAGMEM_HOME", f"{folder}/{name}")
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'"a line"\n')))
+            with pytest.MonkeyPatch.context() as patch:
+                if name == "whole":
+                    patch.setattr("ragmem.buffer.request_of", lambda _: None)
+                code = run(["ingest", "--buffer", *words])
+            writes = held(f"{folder}/{name}/data") if Path(name).exists() else []
+            for write in writes:
+                del write.fields["at"]
+            found.append(
+                (code, capfd.readouterr().out, [(w.text, w.fields, w.tags, w.metadata) for w in writes])
+            )
+        assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
         (["--buffer"], "there is nothing to accept"),
         (["--buffer", "--text"], "requires an argument"),
-        (["--buffer", "--text", "x", "--type", "wish"], '"wish" is no type of an entry'),
+        (["--buffer", "--text", "x", "--type", "wish"], "'wish' is not one of"),
+        (["--buffer", "--text", "x", "--type", ""], "'' is not one of"),
+        (["--buffer", "--text", "x", "--jsonl"], "--jsonl is about standard input"),
         (["--buffer", "no such file"], 'there is no file "no such file"'),
         (["--buffer", "/"], '"/" is not a regular file'),
         (["--buffer", "--text", "x", "--dry-run"], "--buffer takes texts and files alone"),

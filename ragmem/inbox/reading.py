@@ -92,6 +92,14 @@ def read(path: str) -> Write:
     return _parsed(rest)
 
 
+def places(path: str) -> frozenset[bytes]:
+    """Return what a write says of its own place, by its head alone: the file, the uri; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        head = file.read(MOST_HEADER_BYTES + 1024).partition(b"\n\n")[0]
+    return frozenset(line for line in head.split(b"\n") if line.startswith((b"file ", b"uri ")))
+
+
 def _parsed(rest: bytes) -> Write:
     header, _, content = rest.partition(b"\n\n")
     fields: dict[str, str] = {}

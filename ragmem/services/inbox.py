@@ -6,7 +6,7 @@ taken in, and whoever indexes next makes the rest.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -99,8 +99,7 @@ def drain(
     catalog.prepare()
     projects = finder(catalog, home=home)
     began = time.monotonic()
-    wanted = names[: limits.files]
-    for batch in _batches(folder, wanted, limits):
+    for batch in _batches(_chosen(folder, names, limits)):
         items: list[_Item] = []
         for path in batch:
             if len(items) >= AT_LEAST and _is_late(began, limits):
@@ -135,18 +134,39 @@ def _is_late(began: float, limits: Limits) -> bool:
     return limits.seconds is not None and time.monotonic() - began > limits.seconds
 
 
-def _batches(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[list[Path]]:
-    """Yield the files to be taken in together; one too large for the limits stays for another time."""
-    batch: list[Path] = []
-    size = 0
+def _chosen(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tuple[Path, int]]:
+    """Yield the files to be taken in with their lengths.
+
+    One too large for the limits stays for another time, and with it what was written later for its place: it
+    would replace that, when its time comes.
+    """
+    kept_back: set[bytes] = set()
+    chosen = 0
     for name in names:
         path = folder / name
         try:
             length = path.lstat().st_size
         except FileNotFoundError:
             continue
-        if limits.bytes is not None and length > limits.bytes:
-            continue
+        too_large = limits.bytes is not None and length > limits.bytes
+        try:
+            places = reading.places(str(path)) if too_large or kept_back else frozenset()
+        except OSError:  # gone since, or no file: whoever reads all of it tells what is wrong
+            places = frozenset()
+        if too_large:
+            kept_back |= places
+        elif not places & kept_back:
+            yield path, length
+            chosen += 1
+            if chosen == limits.files:
+                return
+
+
+def _batches(chosen: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
+    """Yield the files to be taken in together."""
+    batch: list[Path] = []
+    size = 0
+    for path, length in chosen:
         if batch and (len(batch) >= BATCH or size + length > BATCH_BYTES):
             yield batch
             batch, size = [], 0
@@ -255,6 +275,7 @@ def _raised(before: Memory, memory: Memory) -> Memory | None:
         title=before.title,
         tags=tuple(dict.fromkeys((*before.tags, *memory.tags))),
         metadata={**before.metadata, **memory.metadata},
+        protected=before.protected or memory.protected,
     )
 
 

@@ -19,7 +19,7 @@ from ragmem.domain.model import USER, Kind, State
 from ragmem.errors import StorageError
 from ragmem.inbox import reading
 from ragmem.memory import Ragmem
-from ragmem.services.inbox import QUICK_FILES
+from ragmem.services.inbox import QUICK_BYTES, QUICK_FILES
 from ragmem.services.inbox_waiting import waiting
 from ragmem.services.invariants import violations
 
@@ -195,6 +195,16 @@ def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_deci
         assert item.tags == ("note", "decision")
 
 
+def test_a_second_write_takes_no_protection_away_that_the_first_one_asked_for(place: Place):
+    with place.opened() as memory:
+        place.put("The cache is warm at nine.", type="insight", metadata={"protected": "true"})
+        memory.take_in()
+        place.put("The cache is warm at nine.", type="error")
+        memory.take_in()
+        (item,) = memory.catalog.memories.each()
+        assert (item.metadata["type"], item.protected) == ("error", True)
+
+
 def test_a_type_of_which_nobody_knows_takes_no_protection_away(place: Place):
     with place.opened() as memory:
         place.put("The cache is warm at nine.", type="decision")
@@ -339,6 +349,33 @@ def test_a_question_takes_in_a_bounded_number_and_says_how_many_are_left(place: 
         memory.take_in()
         assert memory.query("what does worker 3 keep").notes == ()
         assert len(texts(memory)) == QUICK_FILES + 10
+
+
+def test_what_is_too_large_for_a_question_replaces_nothing_that_was_written_later(place: Place):
+    large = "The former state of it. " + "word " * (QUICK_BYTES // 5)
+    for text in (large, "The present state of it.", "The state of another place."):
+        place.put(text, source="sessions", uri=f"session:{'another' in text}")
+    place.put(large, read_from=place.folder / "pool.md", modified_ns=1)
+    place.put("The pool was drained at nine.", read_from=place.folder / "pool.md", modified_ns=2)
+    with place.opened() as memory:
+        memory.query("what is the state of it")
+        assert texts(memory) == ["The state of another place."]
+        assert len(place.names()) == 4
+        memory.take_in()
+        assert texts(memory) == [
+            "The pool was drained at nine.",
+            "The present state of it.",
+            "The state of another place.",
+        ]
+
+
+def test_what_is_too_large_for_a_question_keeps_nothing_else_from_it(place: Place):
+    for number in range(QUICK_FILES + 1):
+        place.put(f"{number} " + "word " * (QUICK_BYTES // 5))
+    place.put(SAID)
+    with place.opened() as memory:
+        answer = memory.query("why do we pin the driver")
+        assert [match.memory.text for match in answer.matches] == [SAID]
 
 
 def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_without_it(place: Place):

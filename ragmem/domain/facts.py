@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ragmem.domain.chatter import Voice, voice
 from ragmem.domain.endings import endings
 from ragmem.domain.keywords import means_nothing
 
@@ -22,8 +23,9 @@ MAX_WORDS = 60
 LEAST_WORDS = 4
 """A reason begins behind so many words; before them it is the claim itself."""
 
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(
-    r"(?<=[\w)\]`\"'*>][.!?;])\s+(?=\S)|(?<=:)\s+(?=[A-Z])|\s+[-\u2013\u2014]{1,3}\s+"
+    r"(?<=[\w)\]`\"'*>][.!?;])(?<!e\.g\.)(?<!i\.e\.)(?<!\bvs\.)(?<!\bcf\.)\s+(?=\S)|(?<=:)\s+(?=[A-Z])|\s+[-\u2013\u2014]{1,3}\s+"
     r"|\n\s*(?:\n|[-*+#>|]|\d+[.)])\s*"
 )
 _TOKEN = re.compile(r"[^\s,;:()\"'`!?*=|\u2026]+")
@@ -49,7 +51,7 @@ _PAST = re.compile(
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|can|cannot|does|do|did|must|will|(?:is|are|does|do|ca)n't)\b"
     r"|(?<=\S )[a-z]{2,}(?<!s)s(?= \S)|(?<=\w )[a-z]{2,}ed\b"
-    r"|\b(?:went|ran|took|gave|live|use|need|go|run|come|rely)\b"
+    r"|(?<![\w./-])(?:went|ran|took|gave|live|use|need|go|run|come|rely)\b(?![./-]\w)"
 )
 _CODE = re.compile(
     r"^(?:[$/{}\[<@]|return\b|async |await |def |class |const |let |import |from \S+ import|cd |git |npm )"
@@ -60,8 +62,9 @@ _SAID = re.compile(
 )
 _WHOLE = re.compile(r"\w+(?: \S+){2,}[.!]$")
 _PLAN = re.compile(
-    r"^(?:plan|todo|idea|proposal|goal|question|task|step|acceptance)\b|\?$|\b(?:todo|decided to|going to"
-    r"|will|plans? to|planned|wants?(?: to)?|would|could|should|let's|as soon as)\b"
+    r"^(?:plan|todo|idea|proposal|goal|question|task|step|acceptance)\b|\?[\"'\u201d)\]*_`]*$"
+    r"|\b(?:todo|decided to|going to|will|plans? to|planned|wants?(?: to)?|would|could|should"
+    r"|let's|as soon as)\b"
     r"|\bcan be (?:removed|deleted|dropped|replaced)\b|\bto (?:replace|remove|drop|delete|rename|move)\b",
     re.IGNORECASE,
 )
@@ -79,6 +82,9 @@ _ORDER = re.compile(
     r"|follow|include|modify|assume|leave|commit|test|consider)\b"
     r"|(?:^|[,:] )(?:please )?do not\b",
     re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?:if|when|whenever|while|unless|once|with|without|before|after|for)\b", re.IGNORECASE
 )
 _FLAW = re.compile(
     r"\b(?:fails?|failing|bugs?|wrong|errors?|crash(?:es)?|broken?|corrupt\w*|races?|false|missing|slow)\b",
@@ -223,6 +229,11 @@ class Claim:
         return bool(_ORDER.search(self.text))
 
     @cached_property
+    def conditional(self) -> bool:
+        """Whether it holds in a case that it names first; another case may differ."""
+        return bool(_CONDITION.match(self.text.lstrip("*_`\"' ")))
+
+    @cached_property
     def flawed(self) -> bool:
         """Whether it tells of something that does not work."""
         return bool(_FLAW.search(self.text))
@@ -235,7 +246,7 @@ def claims(text: str) -> tuple[list[Claim], list[Claim]]:
     """
     main: list[Claim] = []
     telling: list[Claim] = []
-    for part in _SENTENCE.split(text[:MAX_CHARS]):
+    for part in _SENTENCE.split(_FENCED.sub("\n\n", text[:MAX_CHARS])):
         sentence = part.strip(" \t#>-*;")
         leading = len(main) < MAIN_CLAIMS
         if (claim := _claim(sentence, leading=leading)) is not None:
@@ -248,9 +259,14 @@ def claims(text: str) -> tuple[list[Claim], list[Claim]]:
 
 
 def _claim(text: str, *, leading: bool) -> Claim | None:
-    """Return what a sentence claims; None where it has no words, and for a further one that ends nothing."""
+    """Return what a sentence claims.
+
+    None where it has no words, where it only accompanies work, and for a further one that ends nothing.
+    """
     ended = () if _CODE.search(text) else tuple(_ended(text))
     if not (leading or ended):
+        return None
+    if not any(one.words for one in ended) and voice(text, listed=True) is Voice.CHATTER:
         return None
     cut = _REASON.search(text)
     main = text[: cut.start()] if cut and len(text[: cut.start()].split()) >= LEAST_WORDS else text

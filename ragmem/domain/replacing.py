@@ -28,13 +28,16 @@ SAME_FRAME = 0.55
 SAME_BUT_NOT = 0.7
 """From this overlap on two claims are the same but for a verb that one of them negates."""
 
+LEADING = 3
+"""Words of a claim among which its subject is."""
+
 NOTHING = 1e-9
 
 _CHANGED = re.compile(
     r"\b(?:fix\w*|solve\w*|resolve\w*|moved?|renamed?|removed?|dropped|changed?|no longer|now)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"v?\d[\d,.]*[a-z%]{0,3}")
+_NUMBER = re.compile(r"[$\u20ac\u00a3~<>\u2248]?v?\d[\d,.-]*[a-z%]{0,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,12 @@ def _ended(
     if overlap < ABOUT_IT and common < SAME_FACT:
         return
     for ended in newer.ended:
-        if ended in older.ended or (ended.rule == "instead" and overlap < SAME_SUBJECT):
+        if (
+            any(ended.rule == one.rule and ended.words & one.words for one in older.ended)
+            or ended in older.ended
+        ):
+            continue
+        if ended.rule == "instead" and (overlap < SAME_SUBJECT or not _told_as_new(older, newer)):
             continue
         known = ended.words & older.words
         again = rarity.of(known) / rarity.of(ended.words) if known else 0.0
@@ -133,7 +141,12 @@ def _said_to_change(older: Claim, newer: Claim, overlap: float) -> Iterable[Judg
         and not older.orders
         and not older.flawed
         and not newer.adds
-        and (_changed(older, newer) or opposite(older, newer) or overlap >= CLOSE)
+        and newer.order[0] in older.words
+        and (
+            _changed(older, newer)
+            or opposite(older, newer)
+            or (overlap >= CLOSE and not any(one.rule == "now" for one in older.ended))
+        )
     ):
         yield Judged("now", overlap)
 
@@ -142,16 +155,15 @@ def _other_value(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]
     """Yield where both claims say the same of the same thing, but for a value, its opposite, or a not."""
     if _other_version(older, newer) and overlap >= ABOUT_IT and _CHANGED.search(newer.text):
         yield Judged("version", 0.3 + overlap)
-    if not newer.states or older.orders:
-        return
-    if newer.adds:
+    if not newer.states or older.orders or newer.adds or older.conditional or newer.conditional:
         return
     if overlap >= SAME_FACT and _both_values(older, newer):
         yield Judged("former value", overlap)
     enough = (SAME_FRAME, SAME_FACT, SAME_SUBJECT)[len(set(older.order[:2]) & set(newer.order[:2]))]
-    if opposite(older, newer) and overlap >= enough:
+    if opposite(older, newer) and overlap >= enough and _one_subject(older, newer):
         yield Judged("opposite", overlap)
-    if overlap >= SAME_BUT_NOT and _denies(older, newer) and not older.values ^ newer.values:
+    turned = older.negated != newer.negated
+    if overlap >= SAME_BUT_NOT and turned and _denies(older, newer) and not older.values ^ newer.values:
         yield Judged("negated", overlap)
     if overlap >= SAME_FRAME and older.has_verb and _only_value(older, newer):
         yield Judged("value", overlap)
@@ -177,11 +189,25 @@ def _only_value(older: Claim, newer: Claim) -> bool:
     # Two numbers are a measurement and its condition.
     if max(sum(bool(_NUMBER.fullmatch(one)) for one in side) for side in (gone, new)) > 1:
         return False
-    return older.words - words_of(" ".join(gone)) == newer.words - words_of(" ".join(new))
+    former, later = words_of(" ".join(gone)), words_of(" ".join(new))
+    # What comes first is what is spoken of, and no value of it.
+    if older.order[0] in former or newer.order[0] in later:
+        return False
+    return older.words - former == newer.words - later
 
 
 def _same_subject(older: Claim, newer: Claim) -> bool:
     return bool(set(older.order[:2]) & set(newer.order[:2]))
+
+
+def _one_subject(older: Claim, newer: Claim) -> bool:
+    """Tell whether the first word of one claim is among the first of the other."""
+    return older.order[0] in newer.order[:LEADING] or newer.order[0] in older.order[:LEADING]
+
+
+def _told_as_new(older: Claim, newer: Claim) -> bool:
+    """Tell whether a claim of what is in place of what is so since the other one, and no general rule."""
+    return _same_subject(older, newer) or any(one.rule == "now" for one in newer.ended)
 
 
 def _changed(older: Claim, newer: Claim) -> bool:

@@ -125,6 +125,35 @@ def test_a_change_of_one_fact_is_found_with_the_rule_that_found_it(older, newer,
         ("Alerts are sent by mail.", "Alerts are now also sent by radio."),
         # an intention is no change yet
         ("The sail plan is drawn by hand.", "Decided to replace the sail plan that is drawn by hand."),
+        # one case and another
+        (
+            "If the tide table is stale, fall back to page 3.",
+            "If the tide table is stale, fall back to page 2.",
+        ),
+        (
+            "When strict is true, buoys never drift silently.",
+            "When strict is false, buoys always log a drift.",
+        ),
+        # the same of another thing that comes first
+        ("`lock_7.toml` sets the gate of the harbour.", "`lock_9.toml` sets the gate of the harbour."),
+        ("Server frames are never masked.", "Client frames are always masked."),
+        # two entries of a log of changes
+        ("The harbour master now checks moorings.", "The harbour master now checks moorings at dusk."),
+        ("The crew index lists `crew.toml` by boat.", "`boat.toml` now keeps an index of the crew by name."),
+        # what accompanies work
+        ("Let me check the depth alarm of the ferry.", "The user is asking about the depth alarm now."),
+        # a command, and another one
+        (
+            "```bash\ncd /srv/ferry && uv run moor | tail -20\n```",
+            "```bash\ncd /srv/ferry && uv run moor | tail -10\n```",
+        ),
+        # two measurements in money
+        ("The ferry fares brought $6.7M on 89 trips.", "The ferry fares brought $4.2M on 156 trips."),
+        # what is over is told twice
+        (
+            "The paper logbook placeholders are gone.",
+            "The two paper logbook placeholders are removed from the bridge.",
+        ),
         # two standing wishes
         ("User: use metres instead of feet.", "User: use knots instead of km/h."),
     ],

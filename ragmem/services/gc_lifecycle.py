@@ -20,6 +20,9 @@ from ragmem.services.gc_items import MERGED, SUBSTANCE, TEMPLATE
 CONSOLIDATED = "consolidated"
 """The source of merged memories."""
 
+ALONE = frozenset({"no-substance", "bad-feedback"})
+"""The rules that archive a memory for being alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -67,10 +70,10 @@ def fate_of(
         fate.decide(decision)
     degree = _degree(entries, connections, fate)
     for decision in age(entries, degree, policy, templates=templates):
-        fate.decide(decision if compared else _not_compared(decision))
+        fate.decide(decision if compared else not_compared(decision))
     for entry in entries:
         if entry.memory.state is State.PENDING:
-            fate.decisions[entry.id] = _not_compared(fate.decisions[entry.id])
+            fate.decisions[entry.id] = not_compared(fate.decisions[entry.id])
     for identifier in settled:
         fate.decisions.pop(identifier, None)
     return fate
@@ -196,7 +199,7 @@ def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: F
     return Counter(ends)
 
 
-def _not_compared(decision: Decision) -> Decision:
+def not_compared(decision: Decision) -> Decision:
     """Return a decision as it is where nobody knows yet what a memory is connected with."""
     alone = decision.action in {"reprieve", "archive"} and decision.rule != TEMPLATE
     if alone or decision.life is Life.PERMANENT:

@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
+from ragmem.domain.model import State
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsVectors, Store
-from ragmem.services.connecting import connect
+from ragmem.services.connecting import connect, nearest
 from ragmem.services.gc_items import Item, Merging, Plan, item_of
-from ragmem.services.gc_lifecycle import Fate
+from ragmem.services.gc_lifecycle import ALONE, Fate, not_compared
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.gc_workers import Job, fates
 from ragmem.services.judge import chunks_of
@@ -66,6 +67,8 @@ def plan(
         for project in wanted
     )
     for job, fate in fates(jobs, workers=min(workers, len(wanted))):
+        if job.compared:
+            _spare(catalog, store, fate)
         made.add(job.entries, fate, described=described, sizes=sizes)
         told.advance(len(job.entries))
     strangers = [
@@ -110,6 +113,23 @@ def _job(
         one for one in catalog.connections.of([project]) if one.first in here and one.second in here
     ]
     return Job(entries, staying, connections, policy, compared, frozenset(here.intersection(described)))
+
+
+def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:
+    """Let those live on that are not alone when all of their project is looked at.
+
+    Where memories are many, or a few new ones come to many, connections are looked for in places only.
+    """
+    ending = [key for key, decision in fate.decisions.items() if decision.rule in ALONE]
+    outlines = catalog.memories.outlines(ending)
+    indexed = [key for key in ending if key in outlines and outlines[key].state is State.INDEXED]
+    found = nearest(catalog, store, indexed)
+    for key in indexed:
+        if key not in found:
+            fate.decisions[key] = not_compared(fate.decisions[key])
+        elif found[key] > 0:
+            reason = f"connected after all, by {found[key]:.2f}, when all of its project is looked at"
+            fate.decisions[key] = Decision(key, "keep", "connected", reason, age=fate.decisions[key].age)
 
 
 class _Made:

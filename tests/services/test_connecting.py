@@ -10,6 +10,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_settling import Told
 from ragmem.catalog.invariants import violations
 from ragmem.catalog.postgres import PostgresDatabase
+from ragmem.config import ChunkingSettings
 from ragmem.domain.chunking import chunk
 from ragmem.domain.connections import MOST, Scale
 from ragmem.domain.lifecycle import LifecyclePolicy
@@ -17,6 +18,7 @@ from ragmem.domain.model import Extraction, Memory, Record, Scope, State, conten
 from ragmem.domain.relatedness import Relatedness, strength
 from ragmem.services import comparison, connecting
 from ragmem.services.connecting import connect, nearest
+from ragmem.services.gc_plan import plan
 from ragmem.services.shared_words import SharedWords, strengths
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -31,6 +33,10 @@ BOATS = (
     "The diesel engine of the ferry loses oil at the rear crankshaft seal; the seal was ordered in Bergen.",
     "Ordered a new crankshaft seal from Bergen, because the ferry's diesel engine drips oil at the rear.",
     "The rear crankshaft seal of the ferry's diesel is replaced; the engine no longer loses oil.",
+)
+THANKS = (
+    "Thanks, the sourdough bread looks really good to me.",
+    "Thanks, your sourdough bread really looks good.",
 )
 ALONE = "The tax office wants the receipts of last year sorted by month, in one envelope."
 
@@ -349,3 +355,23 @@ def test_forgotten_connections_are_found_again(world):
     assert world.pairs() == set()
     assert world.connect().new == 3
     assert world.pairs() == before
+
+
+def test_gc_archives_none_as_alone_whose_connections_a_quick_search_had_missed(world):
+    thanks = world.put(THANKS)
+    (alone,) = world.put(["Okay, sounds good, go on then."])
+    world.put([*BREAD, *BOATS, ALONE])
+    world.connect()
+    with world.catalog.database.write() as connection:
+        connection.execute("DELETE FROM connections")
+    found = plan(
+        world.catalog,
+        world.store,
+        now=NOW,
+        policy=LifecyclePolicy(age_after=5),
+        sizes=ChunkingSettings(),
+        keep=timedelta(days=30),
+    )
+    decided = {item.id: (item.action, item.rule) for item in found.items}
+    assert [decided[key] for key in thanks] == [("keep", "connected")] * 2
+    assert decided[alone] == ("archive", "no-substance")

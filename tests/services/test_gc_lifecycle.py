@@ -46,7 +46,12 @@ def connected(memory, monkeypatch):
         there = memory.catalog.memories.ids()
         return [one for one in links if one.first in there and one.second in there]
 
+    def alone(catalog, store, wanted):
+        del catalog, store
+        return dict.fromkeys(wanted, 0.0)
+
     monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
+    monkeypatch.setattr("ragmem.services.gc_plan.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
 
     def link(*ids):

@@ -6,7 +6,7 @@ taken in, and whoever indexes next makes the rest.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -220,33 +220,41 @@ def _take_in(
     with catalog.database.write(patience=patience):
         # What another drain has taken in meanwhile may even have been archived since.
         present = [item for item in items if item.path.exists()]
-        fresh, doubled = _fresh(catalog, [judged for item in present for judged in item.judged])
+        fresh, said, doubled = _fresh(catalog, [judged for item in present for judged in item.judged])
         if fresh:
             remember_projects(catalog, projects)
             catalog.memories.accept([(judged.memory, judged.chunks) for judged in fresh])
-            catalog.log.write("inbox", {"memories": len(fresh), "duplicates": doubled}, now=now)
+        ids = [judged.memory.id for judged in fresh]
+        again = [identifier for identifier in _held_again(catalog, said) if identifier not in ids]
+        ids += again
+        doubled -= len(again)
+        if ids:
+            catalog.log.write("inbox", {"memories": len(ids), "duplicates": doubled}, now=now)
     for item in present:
         item.path.unlink(missing_ok=True)
-    done.ids += [judged.memory.id for judged in fresh]
+    done.ids += ids
     done.duplicates += doubled
 
 
-def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], int]:
-    """Return what the catalog does not have yet, the last of each id, and how much of it is doubled."""
+def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], dict[str, datetime], int]:
+    """Return what the catalog lacks, the last of each id; when what it has was said again; and how much."""
     known = catalog.memories.get(item.memory.id for item in judged)
     alike = catalog.memories.alike(item.memory.content_hash for item in judged)
     fresh: dict[str, Judged] = {}
+    said: dict[str, datetime] = {}
     doubled = 0
     for item in judged:
         memory = item.memory
         before = known.get(memory.id)
         if before is not None and before.content_hash == memory.content_hash:
+            said[before.id] = memory.event_time
             merged = _raised(before, memory)
             if merged is None:
                 doubled += 1
                 continue
             item = replace(item, memory=merged)  # noqa: PLW2901 - the same write, with what was said before
-        elif before is None and _is_told(memory, alike):
+        elif before is None and (told := _teller(memory, [known.get(one.id, one) for one in alike])):
+            said[told.id] = memory.event_time
             doubled += 1
             continue
         elif before is not None and memory.state is State.BUFFERED and before.state is not State.BUFFERED:
@@ -256,7 +264,18 @@ def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], in
         known[memory.id] = item.memory
         alike.append(item.memory)
         fresh[memory.id] = item
-    return list(fresh.values()), doubled
+    return list(fresh.values()), said, doubled
+
+
+def _held_again(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
+    """Let what was superseded, and has been said again since, hold again as of then; return the ids."""
+    links = catalog.supersessions.in_force(said)
+    held = {
+        identifier: said[identifier] for identifier in links if said[identifier] > links[identifier].newer_at
+    }
+    catalog.memories.redate(held)
+    catalog.supersessions.drop(held)
+    return list(held)
 
 
 def _raised(before: Memory, memory: Memory) -> Memory | None:
@@ -279,15 +298,14 @@ def _raised(before: Memory, memory: Memory) -> Memory | None:
     )
 
 
-def _is_told(memory: Memory, alike: Sequence[Memory]) -> bool:
-    """Tell whether another memory of the same scope has the text, and protects it as well."""
+def _teller(memory: Memory, alike: Sequence[Memory]) -> Memory | None:
+    """Return another memory of the same scope that has the text, and protects it as well."""
     protected = memory.protected or entry_type(memory) in PROTECTED_TYPES
-    return any(
-        other.content_hash == memory.content_hash
-        and other.scope == memory.scope
-        and (not protected or other.protected or entry_type(other) in PROTECTED_TYPES)
-        for other in alike
-    )
+    for other in alike:
+        same = other.content_hash == memory.content_hash and other.scope == memory.scope
+        if same and (not protected or other.protected or entry_type(other) in PROTECTED_TYPES):
+            return other
+    return None
 
 
 def _sweep(folder: Path, now: datetime) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ import pytest
 from ragmem import inbox
 from ragmem.__main__ import run
 from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
-from ragmem.domain.model import USER, Kind, State
+from ragmem.domain.model import USER, Kind, State, Supersession
 from ragmem.errors import StorageError
 from ragmem.inbox import reading
 from ragmem.memory import Ragmem
@@ -205,6 +205,30 @@ def test_a_second_write_takes_no_protection_away_that_the_first_one_asked_for(pl
         assert (item.metadata["type"], item.protected) == ("error", True)
 
 
+@pytest.mark.parametrize("said", [{}, {"type": "decision"}, {"source": "sessions", "uri": "session:9"}])
+def test_what_was_superseded_holds_again_once_it_is_said_again(said: dict[str, str], place: Place):
+    former, later = (f"The gauge listens on port {port}." for port in (5432, 6432))
+    with place.opened() as memory:
+        identifiers = []
+        for text in (former, later):
+            place.put(text)
+            identifiers += memory.take_in().ids
+        older, newer = (memory.memory(identifier) for identifier in identifiers)
+        link = Supersession(
+            older.id, newer.id, older.event_time, newer.event_time, "value", "moved", newer.event_time
+        )
+        memory.catalog.supersessions.put([link])
+        place.put(former, event_time=newer.event_time - timedelta(days=1), **said)
+        memory.take_in()
+        assert set(memory.catalog.supersessions.in_force(identifiers)) == {older.id}
+        moment = newer.event_time + timedelta(seconds=1)
+        place.put(former, event_time=moment, **said)
+        assert memory.take_in().ids == [older.id]
+        assert memory.catalog.supersessions.in_force(identifiers) == {}
+        assert memory.memory(older.id).event_time == moment
+        assert texts(memory) == [former, later]
+
+
 def test_a_type_of_which_nobody_knows_takes_no_protection_away(place: Place):
     with place.opened() as memory:
         place.put("The cache is warm at nine.", type="decision")
@@ -221,6 +245,16 @@ def test_what_has_a_place_of_its_own_is_replaced_in_the_order_of_the_writes(plac
     with place.opened() as memory:
         memory.take_in()
         assert texts(memory) == ["state one of it"]
+
+
+def test_a_text_that_its_place_has_no_longer_is_taken_in(place: Place):
+    with place.opened() as memory:
+        place.put("state one of it", source="sessions", uri="session:7")
+        memory.take_in()
+        place.put("state two of it", source="sessions", uri="session:7")
+        place.put("state one of it")
+        memory.take_in()
+        assert texts(memory) == ["state one of it", "state two of it"]
 
 
 def test_what_was_indexed_and_is_replaced_by_a_word_stays_in_step_with_the_store(place: Place):

@@ -20,7 +20,7 @@ from ragmem.memory import Ragmem
 from ragmem.services.backup import SUFFIX, backups
 from ragmem.services.backup_file import read_archive
 from ragmem.services.export_reading import ExportReader
-from ragmem.services.gc_upkeep import UPKEEP
+from ragmem.services.gc_items import UPKEEP
 from ragmem.services.invariants import violations
 
 PATIENCE = 5.0

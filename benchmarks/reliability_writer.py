@@ -21,8 +21,8 @@ from ragmem.services.backup import back_up
 from ragmem.services.doctor_repair import plan as plan_repair
 from ragmem.services.export_reading import ExportReader
 from ragmem.services.exporting import export_file
+from ragmem.services.gc_items import UPKEEP
 from ragmem.services.gc_undo import undoable
-from ragmem.services.gc_upkeep import UPKEEP
 from ragmem.services.importing import import_export
 from ragmem.services.progress import Silent
 from ragmem.services.restore import restore

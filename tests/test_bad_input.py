@@ -464,6 +464,7 @@ CASES = (
         2,
         "this would replace 3 memories by 3 memories and nobody is here to ask",
     ),
+    Case("an unknown rule", "gc --only dulpicate", 2, 'gc has no rule "dulpicate"'),
     Case("an unknown run", "gc --undo --run x", 2, 'there is no gc run "x"'),
     Case(
         "a memory that is not in the archive", "gc --restore zzzzzz", 2, 'the archive has no memory "zzzzzz"'

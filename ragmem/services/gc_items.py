@@ -24,6 +24,41 @@ SUBSTANCE = "has substance"
 MERGED = "merged"
 """The rule for a protected memory that stays behind the merged one that says the same."""
 
+UPKEEP = ("missing", "duplicate", "unfinished", "unowned", "unindexed")
+"""The rules that keep the store in order."""
+
+CHANGES = (
+    "declared",
+    "moved",
+    "replaced",
+    "instead",
+    "gone",
+    "former",
+    "no longer",
+    "now",
+    "version",
+    "value",
+    "former value",
+    "opposite",
+    "negated",
+)
+"""The rules by which a newer memory makes an older one untrue."""
+
+RULES = (
+    *UPKEEP,
+    TEMPLATE,
+    SUBSTANCE,
+    *CHANGES,
+    "cluster",
+    MERGED,
+    "no-substance",
+    "substance",
+    "diamond",
+    "bad-feedback",
+    "recalled",
+)
+"""All rules that do something, by which a run can be narrowed."""
+
 Seen = tuple[Any, ...]
 """What was known of a memory when its fate was decided."""
 

@@ -11,10 +11,10 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
 from ragmem.domain.model import State
-from ragmem.errors import BackendError
+from ragmem.errors import BackendError, UsageError
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connecting import connect, nearest
-from ragmem.services.gc_items import Item, Merging, Plan, item_of
+from ragmem.services.gc_items import MERGED, RULES, Item, Merging, Plan, item_of
 from ragmem.services.gc_lifecycle import ALONE, Fate, not_compared
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.gc_workers import Job, fates
@@ -43,7 +43,14 @@ def plan(
     `projects` (None: of all) are looked at, and only what one of `rules` says (none: any) is done. After
     `budget_s` seconds no more memories are compared: those of a project with some that wait are neither
     merged nor archived for being alone. With several `workers` projects are decided on in as many processes.
+    Raises UsageError for a rule that there is not.
     """
+    for rule in rules:
+        if rule not in RULES:
+            raise UsageError(f'gc has no rule "{rule}"', hint="known: " + ", ".join(RULES))
+    if "cluster" in rules:
+        # What stays behind a merged memory is a part of its cluster.
+        rules = {*rules, MERGED}
     told = progress or Silent()
     removals = superfluous(catalog, policy=policy, gone=gone or (), projects=projects)
     removing = {decision.id for decision in removals if decision.action == "remove"}

@@ -10,9 +10,6 @@ from ragmem.ports import Store
 UNOWNED = "unowned"
 """The rule for what no memory owns in the store."""
 
-UPKEEP = frozenset({"missing", "duplicate", "unfinished", UNOWNED, "unindexed"})
-"""The rules here; all others are the lifecycle's."""
-
 
 def superfluous(
     catalog: Catalog,

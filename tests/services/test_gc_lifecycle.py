@@ -1,6 +1,8 @@
 """gc with the rules of the lifecycle: what is merged, hidden and archived, brought back, and never lost."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +10,10 @@ from ragmem.domain.lifecycle import Connection, Life
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.gc_apply import Outcome
+from ragmem.services.gc_items import RULES
 from ragmem.services.invariants import violations
 
+DOCS = Path(__file__).parents[2] / "docs"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 BREAD = (
@@ -109,7 +113,7 @@ def test_connected_memories_become_one_and_the_run_can_be_undone(connected):
 def test_a_protected_original_stays_behind_the_merged_one(connected):
     *bread, wish = stored(connected, *BREAD, WISH)
     connected.link(*bread, wish)
-    plan = connected.plan_gc()
+    plan = connected.plan_gc(rules=["cluster"])
     assert actions(plan)[wish] == ("supersede", "merged")
     connected.apply_gc(plan)
     (merged,) = ids(connected) - {wish}
@@ -319,3 +323,22 @@ def test_what_came_in_as_of_little_worth_is_indexed_where_it_has_substance(memor
     assert memory.store.memory_ids() == {fact}
     assert memory.plan_gc().empty
     sound(memory)
+
+
+def test_a_rule_that_there_is_not_is_refused_with_the_list_of_those_that_there_are(memory):
+    memory.prepare()
+    with pytest.raises(UsageError, match='gc has no rule "no-substanse"') as refused:
+        memory.plan_gc(rules=["no-substanse"])
+    assert "duplicate" in refused.value.hint
+    assert "no-substance" in refused.value.hint
+
+
+def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
+    tables = {"lifecycle.md": "## What gc does", "supersession.md": "| rule |"}
+    named = {"declared"}
+    for page, start in tables.items():
+        text = (DOCS / page).read_text(encoding="utf-8").partition(start)[2]
+        table = text[text.index("\n|") :].partition("\n\n")[0]
+        rows = [row.split("|")[1] for row in table.splitlines() if row]
+        named |= {rule for row in rows for rule in re.findall("`([^`]+)`", row)}
+    assert named == set(RULES)

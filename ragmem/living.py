@@ -92,11 +92,14 @@ class Living(Receiving):
     def pin(self, prefix: str, *, pinned: bool = True) -> "Memory":
         """Let a memory, named by the beginning of its id, never expire, or no longer so; return it.
 
-        Raises NotFoundError. Pinning twice is pinning once.
+        What gc has found superseded holds again once it is pinned. Raises NotFoundError. Pinning twice is
+        pinning once.
         """
+        from ragmem.services.living import pin
+
         self.require()
         memory = self.catalog.memories.resolve(prefix)
-        self.catalog.lives.pin(memory.id, pinned=pinned, now=now())
+        pin(self.catalog, memory.id, pinned=pinned, now=now())
         return memory
 
     def standing(self, prefix: str) -> "Standing":

@@ -284,6 +284,8 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
         when = memory.event_time.strftime("%Y-%m-%d")
         more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
         more += f"  {told_superseded(match.superseded)}" if match.superseded else ""
+        if match.replaced:
+            more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
         say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
         snippet = _snippet(match)
         lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]

@@ -46,6 +46,8 @@ class _Read:
     def __init__(self, entry: Entry) -> None:
         main, self.telling = claims(entry.text)
         self.key, self.moment = entry.id, entry.memory.event_time
+        self.by_people = entry.curated or entry.protected
+        """Whether a person keeps or decided it: what came in by itself does not make it untrue."""
         self._text = entry.text
         self._small = entry.text.count(" ") < MAX_WORDS
         self.main = main if self._small else []
@@ -63,7 +65,8 @@ def changes(entries: Sequence[Entry], connections: Sequence[Connection] = ()) ->
     """Return which memories are made untrue by which, at most one successor for each, without circles.
 
     What memories declare of each other comes first. By rule only a later memory (by event time) replaces an
-    earlier one of the same project. Candidates are connected memories and those that share rare words, so
+    earlier one of the same project, and one that a person keeps (curated, protected) only one that is such
+    as well. Candidates are connected memories and those that share rare words, so
     that the time grows with the number of memories and not with that of their pairs.
     """
     projects: dict[str, list[Entry]] = defaultdict(list)
@@ -115,6 +118,8 @@ def _by_rule(group: Sequence[Entry], linked: Mapping[str, Sequence[str]]) -> Ite
         for claim in one.telling:
             around = one.around if claim.ended else claim.words
             for other in _candidates(one, claim, holding, rarity, near):
+                if other.by_people and not one.by_people:
+                    continue
                 for main in other.main:
                     judged = judge(main, claim, rarity, around=around)
                     if judged is not None:

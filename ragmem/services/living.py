@@ -54,6 +54,14 @@ def life_shape(standing: Standing) -> dict[str, Any]:
     }
 
 
+def pin(catalog: Catalog, identifier: str, *, pinned: bool, now: datetime) -> None:
+    """Let a memory never expire, or no longer so; what is pinned is hidden behind no newer memory either."""
+    with catalog.database.write():
+        catalog.lives.pin(identifier, pinned=pinned, now=now)
+        if pinned:
+            catalog.supersessions.drop([identifier])
+
+
 def rate(catalog: Catalog, identifier: str, verdict: Verdict, session: str, *, now: datetime) -> None:
     """Keep that a memory was of use or not; what was none to a session was not recalled by it either."""
     with catalog.database.write():

@@ -1,5 +1,6 @@
 """What makes an older memory untrue, and the many things that only look like it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -185,6 +186,23 @@ def test_facts_that_change_twice_make_a_chain():
     texts = [f"The retry budget is {number} attempts." for number in (3, 5, 7)]
     entries = [entry(f"m{day}", text, day=day) for day, text in enumerate(texts)]
     assert {(one.older, one.newer) for one in changes(entries)} == {("m0", "m1"), ("m1", "m2")}
+
+
+@pytest.mark.parametrize("kept", [{"curated": True}, {"pinned": True}])
+def test_what_came_in_by_itself_hides_nothing_that_a_person_keeps(kept):
+    older = entry("old", "The retry budget is 3 attempts.", day=1)
+    newer = entry("new", "The retry budget is 5 attempts.", day=2)
+    assert changes([replace(older, **kept), newer]) == []
+    assert len(changes([replace(older, **kept), replace(newer, **kept)])) == 1
+    assert len(changes([older, replace(newer, **kept)])) == 1
+
+
+def test_a_note_says_of_a_decision_only_in_so_many_words_that_it_takes_its_place():
+    older = entry("aaaa", "The retry budget is 3 attempts.", day=1, type="decision")
+    text = "The retry budget is 5 attempts."
+    assert changes([older, entry("bbbb", text, day=2)]) == []
+    assert len(changes([older, entry("bbbb", text, day=2, supersedes="aaaa")])) == 1
+    assert len(changes([older, entry("bbbb", text, day=2, type="decision")])) == 1
 
 
 def test_a_declaration_goes_before_any_rule_and_against_any_date():

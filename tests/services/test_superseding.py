@@ -123,6 +123,25 @@ def test_the_older_memory_is_found_again_when_the_newer_one_is_gone(ferry):
     assert asked(ferry).matches[0].superseded is None
 
 
+def test_what_a_person_pins_holds_again_and_gc_leaves_it_so(ferry):
+    (older,) = (item.older for item in ferry.catalog.supersessions.all())
+    ferry.pin(older)
+    assert {"old", "new"} <= set(uris(asked(ferry)))
+    ferry.apply_gc(ferry.plan_gc())
+    assert ferry.catalog.supersessions.all() == []
+    ferry.pin(older, pinned=False)
+    ferry.apply_gc(ferry.plan_gc())
+    assert [item.older for item in ferry.catalog.supersessions.all()] == [older]
+
+
+def test_an_answer_names_what_it_stands_in_place_of(ferry, inside, tmp_path):
+    (item,) = ferry.catalog.supersessions.all()
+    environ = {"RAGMEM_HOME": str(ferry.settings.places.data.parent), "HOME": str(tmp_path)}
+    shown = inside("query", "--all", QUESTION, **environ).stdout
+    assert f"in place of {item.older[:12]}" in shown
+    assert "harbour folder" not in shown
+
+
 def test_memories_of_two_projects_never_supersede_each_other(memory):
     fill(
         memory,

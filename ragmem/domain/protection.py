@@ -44,7 +44,7 @@ _RECORD = _said(
     r"|type:[ \t]*(?:user|feedback|preference|decision)[ \t]*$"
     r"|\*{0,2}how to apply:",
     r"adr[- ]?\d+\b[^\n]{0,80}\baccepted\b"
-    rf"|(?<!the )user {_MOSTLY}(?:prefers?|wants?|dislikes?|insists?|decided|corrected|"
+    rf"|(?<!the )(?<!if )(?<!when )user {_MOSTLY}(?:prefers?|wants?|dislikes?|insists?|decided|corrected|"
     r"asked (?:to|that|for))\b"
     rf"|the user {_MOSTLY}(?:prefers|dislikes|insists|decided|corrected|asked (?:to|that|for))\b"
     r"|from now on\b",
@@ -80,11 +80,11 @@ _EMPHATIC = re.compile(
 """The same where the case of letters tells."""
 
 _FAINT = _said(
-    rf"{_ITEM}(?:keep|treat|leave|name|prefix|tag|require)\b"
+    rf"{_ITEM}(?:keep|treat|leave|require|(?:name|prefix|tag)(?!:))\b"
     rf"|{_HEADING}(?:safety|security|testing|workflow|practices?|style|principles?|philosophy|"
     r"requirements?)\b",
     r"(?:must|needs? to|has to|have to|should (?:always|never)|is required|are required|only allowed|"
-    r"allowed|forbidden|prohibited|(?:intentional|deliberate)(?:ly)?)\b",
+    r"allowed(?!-)|forbidden|prohibited|(?:intentional|deliberate)(?:ly)?)\b",
 )
 """What instructions say, and descriptions almost as often."""
 

@@ -104,6 +104,8 @@ def test_decisions_and_standing_instructions_are_protected(text):
         "<system-reminder>\nYou MUST NOT moor here.\n</system-reminder>",
         "User: hello\nAssistant: hello, how can I help?",
         "A new berth must have a light.",
+        "---\nname: tide-report\nallowed-tools: Bash\n---\nPrints the tides of a pier.",
+        "Offers a chart when user wants one, and a table if user asked for figures.",
     ],
 )
 def test_orders_of_the_moment_and_descriptions_are_not_protected(text):

@@ -84,7 +84,8 @@ def recalled_by(answer: Answer, *, floor: float) -> list[str]:
 
 def session_id(session: str) -> str:
     """Return how a session is known here; empty for none."""
-    known = session.strip()
+    # An environment may hold any bytes, and no database keeps them all.
+    known = session.replace("\0", "").strip().encode("utf-8", "backslashreplace").decode()
     return known if len(known) <= MOST_CHARS else digest("session", known)
 
 

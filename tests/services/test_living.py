@@ -135,6 +135,16 @@ def test_a_long_session_is_known_by_its_hash():
     assert session_id("x" * 900) != session_id("x" * 901)
 
 
+@pytest.mark.parametrize("session", ["caf\udce9", "\udcff" * 300, "nul\x00byte", "\ud800"])
+def test_a_session_of_any_name_counts_and_fails_no_question(filled, session):
+    lock = by_uri(filled, "lock").id
+    filled.recalled(asked(filled), session=session)
+    filled.feedback(lock, "good", session=session)
+    assert sessions_of(filled) == 1
+    filled.feedback(lock, "bad", session=session)
+    assert sessions_of(filled) == 0
+
+
 def test_good_is_a_recall_and_bad_takes_it_back(filled):
     lock = by_uri(filled, "lock").id
     filled.feedback(lock[:8], "good", session="a")

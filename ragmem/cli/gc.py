@@ -120,6 +120,8 @@ def gc(
             )
         if not as_json:
             _say_plan(plan, everything=everything)
+        if not only and not project:
+            memory.gc_was_seen()
         document = _document(plan, dry_run=dry_run, everything=everything)
         if dry_run or plan.empty:
             if as_json:
@@ -196,7 +198,10 @@ def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
         if done.left:
             tell(f"{done.left:,} stay in the archive: another text stands in their place by now")
         if done.kept:
-            tell(f"{done.kept:,} merged stay: they were changed, pinned or recalled since")
+            tell(
+                f"{done.kept:,} merged stay: they were changed, pinned or recalled since, or their originals"
+                " are purged"
+            )
     return _end(done.note)
 
 

@@ -63,6 +63,22 @@ def take_out(
     return gone
 
 
+def irreplaceable(catalog: Catalog, merged: Iterable[str]) -> set[str]:
+    """Return those merged memories that stand for originals which are archived for them, or purged.
+
+    To take one of them out would take the last of a text out of what is searched.
+    """
+    originals = catalog.gc_runs.originals(merged)
+    every = {one for some in originals.values() for one in some}
+    gone = every.difference(catalog.memories.hashes(every))
+    lying = catalog.archive.latest(gone)
+    return {
+        key
+        for key, some in originals.items()
+        if any(one in gone and (one not in lying or lying[one].successor == key) for one in some)
+    }
+
+
 def archive_asked(catalog: Catalog, store: Store, ids: Sequence[str], *, rule: str, now: datetime) -> str:
     """Archive memories because somebody said so, all or none; return the name of the run, for `undo`.
 

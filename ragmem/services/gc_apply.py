@@ -13,13 +13,12 @@ from ragmem.catalog.archive import Removal
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.gc_runs import GcChange
-from ragmem.catalog.lives import LifeRow
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import State
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
-from ragmem.services.archiving import OutdatedError, new_run, take_out
-from ragmem.services.gc_items import MERGED, TEMPLATE, Item, Plan, seen
+from ragmem.services.archiving import OutdatedError, irreplaceable, new_run, take_out
+from ragmem.services.gc_items import MERGED, TEMPLATE, UNFINISHED, Item, Plan, seen
 from ragmem.services.gc_marks import supersede
 from ragmem.services.gc_merging import Merger
 from ragmem.services.index import index_pending
@@ -211,10 +210,12 @@ def _removals(tools: Tools, decided: Plan, items: Collection[Item]) -> list[Remo
     """Return what goes, as it is now; raises OutdatedError for what has changed since it was decided."""
     entries = tools.catalog.lives.some([item.id for item in items], policy=tools.policy)
     hashes = tools.catalog.memories.hashes(item.others[0] for item in items if item.others)
+    standing = irreplaceable(tools.catalog, [item.id for item in items if item.rule == UNFINISHED])
     outdated = {
         item.id
         for item in items
         if item.id not in entries
+        or item.id in standing
         or seen(entries[item.id]) != item.seen
         or (item.others and hashes.get(item.others[0]) != decided.hashes.get(item.others[0]))
     }
@@ -277,10 +278,6 @@ def _live(tools: Tools, decided: Plan, done: Outcome) -> None:
             tools.catalog.gc_runs.add(tools.run, Counter(item.name for item in standing))
         done.promoted += sum(item.action == "promote" for item in standing)
         done.reprieved += sum(item.action == "reprieve" for item in standing)
-
-
-def _document(row: LifeRow | None) -> str:
-    return "" if row is None else orjson.dumps(row).decode()
 
 
 def _unchanged(tools: Tools, items: Sequence[Item], done: Outcome) -> list[Item]:

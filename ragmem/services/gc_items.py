@@ -24,7 +24,10 @@ SUBSTANCE = "has substance"
 MERGED = "merged"
 """The rule for a protected memory that stays behind the merged one that says the same."""
 
-UPKEEP = ("missing", "duplicate", "unfinished", "unowned", "unindexed")
+UNFINISHED = "unfinished"
+"""The rule for what a killed run had merged, and all of whose originals are still there."""
+
+UPKEEP = ("missing", "duplicate", UNFINISHED, "unowned", "unindexed")
 """The rules that keep the store in order."""
 
 CHANGES = (

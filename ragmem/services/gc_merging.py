@@ -10,7 +10,7 @@ from ragmem.catalog.lives import LifeRow
 from ragmem.domain.lifecycle import Life, LifecyclePolicy
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.archiving import OutdatedError, take_out
+from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.gc_items import Item, Merging, seen
 from ragmem.services.gc_marks import supersede
 from ragmem.services.index import forget, put_again
@@ -81,15 +81,23 @@ class Merger:
         return fresh
 
     def _unmake(self, merges: Sequence[Merging]) -> None:
-        """Take merged memories out again whose originals stay: they say nothing that those do not."""
+        """Take merged memories out again whose originals stay: they say nothing that those do not.
+
+        Another run may have made the same at the same time, and archived the originals: then they stay.
+        """
         ids = [one.memory.id for one in merges]
 
         def finish() -> None:
+            if needed := irreplaceable(self._catalog, ids):
+                raise OutdatedError(needed)
             self._catalog.gc_runs.unlink(ids)
             self._catalog.lives.forget(ids)
             self._catalog.gc_runs.add(self._run, {"make/cluster": -len(ids)})
 
-        forget(self._catalog, self._store, ids, finish=finish)
+        try:
+            forget(self._catalog, self._store, ids, finish=finish)
+        except OutdatedError as error:
+            self._unmake([one for one in merges if one.memory.id not in error.ids])
 
     def _replace(self, made: Sequence[Merging]) -> tuple[int, int]:
         successor = {key: one.memory.id for one in made for key in one.originals}

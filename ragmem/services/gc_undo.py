@@ -17,7 +17,7 @@ from ragmem.domain.lifecycle import Life, LifecyclePolicy
 from ragmem.domain.model import Memory, State, Tier
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
-from ragmem.services.archiving import OutdatedError, take_out
+from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.gc_apply import finish
 from ragmem.services.judge import chunks_of
 
@@ -35,7 +35,8 @@ class Undone:
     """What was taken back: the run, how many memories came back, and how many lie in the archive still.
 
     Those that stay there were stored anew meanwhile with another text. `kept` counts merged memories that
-    stay, because they were changed, pinned or recalled since. `note` says why vectors have to wait, if any.
+    stay, because they were changed, pinned or recalled since, or their originals were purged. `note` says why
+    vectors have to wait, if any.
     """
 
     run: str
@@ -128,14 +129,17 @@ def revived(memory: Memory) -> Memory:
 
 
 def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy, now: datetime) -> int:
-    """Archive the memories that a run merged; return how many stay, since somebody made them their own."""
+    """Archive the memories that a run merged; return how many stay.
+
+    Those do that somebody made their own, and those whose originals are not back.
+    """
     # A memory that was moved from elsewhere knows what was merged from what, but not what it said then.
     made = dict.fromkeys(catalog.gc_runs.merged(run), "")
     made |= {change.id: change.after for change in catalog.gc_runs.changes(run, "made")}
 
-    def theirs(ids: Sequence[str]) -> set[str]:
+    def staying(ids: Sequence[str]) -> set[str]:
         entries = catalog.lives.some(ids, policy=policy)
-        return {
+        return irreplaceable(catalog, ids) | {
             key
             for key, entry in entries.items()
             if made[key] not in {"", entry.memory.content_hash}
@@ -144,12 +148,12 @@ def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy
             or entry.feedback > 0
         }
 
-    kept = theirs(list(made))
+    kept = staying(list(made))
     present = catalog.memories.hashes(made)
     for batch in batches([key for key in made if key in present and key not in kept], BATCH):
 
         def removals(batch: Sequence[str] = batch) -> list[Removal]:
-            if changed := theirs(batch):
+            if changed := staying(batch):
                 raise OutdatedError(changed)
             return [
                 Removal(memory, UNDONE, "its originals are back")

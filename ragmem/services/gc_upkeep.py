@@ -6,6 +6,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
 from ragmem.domain.model import State
 from ragmem.ports import Store
+from ragmem.services.gc_items import UNFINISHED
 
 UNOWNED = "unowned"
 """The rule for what no memory owns in the store."""
@@ -36,7 +37,7 @@ def superfluous(
     # What is merged from them will be made anew, with what has come since.
     half_made = "all that it was merged from is still here"
     decided = {
-        key: Decision(key, "remove", "unfinished", half_made, (original,))
+        key: Decision(key, "remove", UNFINISHED, half_made, (original,))
         for key, original in unfinished.items()
         if key in entries and not entries[key].pinned
     }

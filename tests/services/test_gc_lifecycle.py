@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from ragmem.domain.lifecycle import Connection, Life
-from ragmem.domain.model import Draft, Scope, State
+from ragmem.domain.model import Draft, Scope, State, memory_id
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.services import gc_merging
 from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import RULES
+from ragmem.services.gc_purge import purge
 from ragmem.services.invariants import violations
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -342,3 +344,65 @@ def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
         rows = [row.split("|")[1] for row in table.splitlines() if row]
         named |= {rule for row in rows for rule in re.findall("`([^`]+)`", row)}
     assert named == set(RULES)
+
+
+def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    plan, same_plan = connected.plan_gc(), connected.plan_gc()
+    put, others = gc_merging.put_again, []
+
+    def other_run_first(catalog, store, made):
+        put(catalog, store, made)
+        if not others:
+            others.append("")
+            others.append(connected.apply_gc(same_plan).run)
+
+    monkeypatch.setattr(gc_merging, "put_again", other_run_first)
+    done = connected.apply_gc(plan)
+    (merged,) = ids(connected)
+    assert (done.made, done.skipped) == (0, 3)
+    assert connected.query("sourdough starter").matches[0].memory.id == merged
+    sound(connected)
+    if connected.undo_gc(done.run).kept:
+        assert ids(connected) == {merged}
+    assert connected.undo_gc(others[1]).restored == 3
+    assert ids(connected) == set(bread)
+    sound(connected)
+
+
+def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, monkeypatch):
+    # The protected one, which stays, is the first by its id.
+    places = [memory_id("ingest", Scope("kitchen"), f"/n/{n}") for n in range(3)]
+    texts = list(BREAD[:2])
+    texts.insert(places.index(min(places)), WISH)
+    bread = stored(connected, *texts)
+    assert bread == places
+    connected.link(*bread)
+    plan, put = connected.plan_gc(), gc_merging.put_again
+    taken_for_killed = []
+
+    def look_at_it(catalog, store, made):
+        put(catalog, store, made)
+        taken_for_killed.append(connected.plan_gc(rules=["unfinished"]))
+
+    monkeypatch.setattr(gc_merging, "put_again", look_at_it)
+    connected.apply_gc(plan)
+    assert len(taken_for_killed[0].acting()) == 1
+    assert connected.apply_gc(taken_for_killed[0]).skipped == 1
+    assert len(ids(connected) - set(bread)) == 1
+    sound(connected)
+
+
+def test_undo_keeps_what_was_merged_of_memories_that_have_been_purged(connected):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    connected.apply_gc(connected.plan_gc())
+    (merged,) = ids(connected)
+    later = datetime.now(UTC) + timedelta(days=40)
+    purge(connected.catalog, now=later, keep=timedelta(days=30), sizes=connected.settings.chunking)
+    assert connected.catalog.archive.count() == 0
+    undone = connected.undo_gc()
+    assert (undone.restored, undone.kept) == (0, 1)
+    assert ids(connected) == {merged}
+    sound(connected)

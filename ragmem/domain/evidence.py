@@ -10,6 +10,7 @@ from ragmem.domain.evidence_cues import (
     CODE_LINE,
     COMMON,
     ERRANDS,
+    FOREIGN_WORDS,
     HEADINGS,
     NAME,
     NAMED,
@@ -41,6 +42,9 @@ FOREIGN_LETTERS = 0.05
 
 ENGLISH_WORDS = 0.15
 """The share of small words below which a text is hardly English: in English it is 0.3 to 0.5."""
+
+SMALL_FOREIGN_WORDS = 0.15
+"""The share of small words of other languages from which a text is in one, if it has fewer English ones."""
 
 QUOTED_WORDS = 4
 """Words by which an explanation quotes a sentence or a line."""
@@ -89,6 +93,8 @@ class _Reading:
     """Those words that English sentences are full of."""
     foreign: int = 0
     """Letters that English does not have."""
+    small_foreign: int = 0
+    """Those words that sentences of other languages are full of."""
     specific: bool = False
     """Whether it has numbers, acronyms or proper names."""
 
@@ -125,14 +131,15 @@ def _by_words(reading: _Reading) -> Iterator[Evidence]:
 
 def _by_shape(read: str, reading: _Reading) -> Iterator[Evidence]:
     """Yield what the shape of a text and of its parts says."""
+    foreign = _is_foreign(reading)
     if protecting_words := protecting(read):
         yield _shaped(Sort.PROTECTED, 1, protecting_words)
     else:
         if reading.words < ENOUGH_WORDS and not any(reading.said[sort] for sort in _TELLING):
             yield _shaped(Sort.LITTLE, 1 - reading.words / ENOUGH_WORDS, (f"{reading.words} words",))
-        if not reading.said[Sort.NAMES] and not reading.specific:
+        if not reading.said[Sort.NAMES] and not reading.specific and not foreign:
             yield _shaped(Sort.VAGUE, 1)
-    if reading.foreign > reading.words * FOREIGN_LETTERS and reading.common < reading.words * ENGLISH_WORDS:
+    if foreign:
         yield _shaped(Sort.FOREIGN, 1)
     if telling := reading.said[Sort.TELLING_HEADING]:
         yield _shaped(Sort.TELLING_HEADING, 1, telling)
@@ -143,6 +150,13 @@ def _by_shape(read: str, reading: _Reading) -> Iterator[Evidence]:
     for sort, count in reading.units.items():
         if count:
             yield _shaped(sort, 1 if sort is Sort.ERRAND else count / reading.total, reading.said[sort])
+
+
+def _is_foreign(reading: _Reading) -> bool:
+    """Tell whether a text is in another language, by its letters or by its small words."""
+    if reading.foreign > reading.words * FOREIGN_LETTERS and reading.common < reading.words * ENGLISH_WORDS:
+        return True
+    return reading.small_foreign > max(1, reading.common, reading.words * SMALL_FOREIGN_WORDS)
 
 
 def _shaped(sort: Sort, share: float, words: Iterable[str] = ()) -> Evidence:
@@ -204,6 +218,7 @@ def _read_statement(
     tokens = _TOKEN.findall(low)
     reading.words += len(tokens) - sum(map(tokens.count, _STOPS))
     reading.common += sum(map(COMMON.__contains__, tokens))
+    reading.small_foreign += sum(map(FOREIGN_WORDS.__contains__, tokens))
     if not unit.isascii():
         reading.words += len(_UNSPACED.findall(unit)) // 2
         reading.foreign += len(_FOREIGN.findall(unit))

@@ -218,6 +218,23 @@ COMMON = frozenset(
 )
 """Small words without which hardly any English sentence does."""
 
+FOREIGN_WORDS = frozenset(
+    """
+    der das und ist nicht mit weil auf für von zu dem des ein eine einen einem einer wird wurde wurden werden
+    auch sich bei nach aus wenn dass wir ich haben hat
+    le la les une et pas pour que qui dans sur avec parce nous cette ce du au sont plus
+    el los las por para con porque se del como ya pero esta este cuando una
+    il lo gli che non perché perche della del nel sono questo questa
+    de het een en niet omdat dat ook voor naar wordt zijn
+    um uma não nao com quando mas foi da
+    och att det som inte är på av ett
+    yang untuk tidak karena dengan ini itu pada dari kami
+    ve bir için bu değil çünkü
+    nie się że na oraz
+    """.split()
+)
+"""Small words of other languages with Latin letters that English does not have."""
+
 VERBS = frozenset(
     """
     add adjust aggregate analyze analyse answer apply ask assess build call capture check choose collect

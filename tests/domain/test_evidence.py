@@ -193,3 +193,34 @@ def test_no_text_takes_long_to_weigh(unit):
     start = time.process_time()
     weigh(text)
     assert time.process_time() - start < 2  # linear takes some hundredths; quadratic takes minutes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Import schlug fehl, weil die Datei zweimal geschlossen wurde. Das Problem ist behoben.",
+        "Nous avons choisi cette version parce que la nouvelle perd des connexions et bloque la file.",
+        "Decidimos fijar el controlador porque la nueva version pierde conexiones y la cola se bloquea.",
+        "La coda si blocca perche il lettore non chiude il file, e la scrittura resta in attesa per sempre.",
+        "De wachtrij is in de nacht vol omdat de lezer het bestand niet sluit en de schrijver dan wacht.",
+        "Decidimos manter o leitor antigo porque o novo perde linhas quando a rede cai e depois para.",
+        "Antrean macet karena pembaca tidak menutup berkas, dan penulis menunggu untuk waktu yang lama.",
+        "Очередь зависала, так как блокировка не снималась после ошибки чтения файла.",
+        "队列被锁住。因为读取器没有关闭文件。",
+    ],
+)
+def test_what_no_table_has_words_for_is_kept(text):
+    assert [item.weight for item in weigh(text) if item.sort is Sort.FOREIGN] == [2]
+    assert classify(text).tier is not Tier.DISCARD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Спасибо большое!",
+        "Let me see what los and die mean here, and then go on with the next of them.",
+        "The fix of de Vries, le Roux and van der Berg was in the reader of the queue.",
+    ],
+)
+def test_thanks_in_any_language_and_english_with_foreign_words_get_nothing_for_them(text):
+    assert classify(text).tier is Tier.DISCARD or Sort.FOREIGN not in {item.sort for item in weigh(text)}

@@ -123,7 +123,7 @@ def drain_quickly(catalog: Catalog, settings: Settings, *, home: Path, now: date
     try:
         left = drain(catalog, settings, home=home, now=now, limits=QUICK).left
     except (StorageError, StoreBusyError) as error:
-        return f"what waits in the inbox was not asked: {error.told}"
+        return f"not all that waits in the inbox was asked: {error.told}"
     if not left:
         return ""
     waits = "1 write waits" if left == 1 else f"{left:,} writes wait"
@@ -230,10 +230,16 @@ def _take_in(
         doubled -= len(again)
         if ids:
             catalog.log.write("inbox", {"memories": len(ids), "duplicates": doubled}, now=now)
-    for item in present:
-        item.path.unlink(missing_ok=True)
     done.ids += ids
     done.duplicates += doubled
+    for item in present:
+        try:
+            item.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f'cannot remove "{item.path}", which is taken in: {(error.strerror or str(error)).lower()}',
+                hint=f'make "{item.path.parent}" writable',
+            ) from error
 
 
 def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], dict[str, datetime], int]:

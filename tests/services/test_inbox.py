@@ -1,5 +1,6 @@
 """What waits in the inbox is taken into the catalog once and in order, whoever is killed or does it."""
 
+import errno
 import hashlib
 import os
 import signal
@@ -351,12 +352,34 @@ def test_an_inbox_that_is_no_folder_stops_no_question(place: Place):
         place.inbox.write_text("")
         answer = memory.query("why do we pin the driver")
         assert [match.memory.text for match in answer.matches] == [SAID]
-        assert answer.notes[-1].startswith("what waits in the inbox was not asked: cannot read")
+        assert answer.notes[-1].startswith("not all that waits in the inbox was asked: cannot read")
         assert [check.status for check in memory.examine(read_only=True).checks if check.name == "inbox"] == [
             "failed"
         ]
         with pytest.raises(StorageError, match="cannot write in"):
             place.put("The second one of them.")
+
+
+def test_an_inbox_from_which_nothing_can_be_removed_stops_no_question(place: Place, monkeypatch):
+    unlink = Path.unlink
+
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        if path.parent == place.inbox:
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+        unlink(path, missing_ok=missing_ok)
+
+    place.put(SAID)
+    with place.opened() as memory:
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", refuse)
+            for _ in range(2):
+                answer = memory.query("why do we pin the driver")
+                assert [match.memory.text for match in answer.matches] == [SAID]
+                assert answer.notes[-1].startswith("not all that waits in the inbox was asked: cannot remove")
+            with pytest.raises(StorageError, match="which is taken in: operation not permitted"):
+                memory.take_in()
+        assert memory.take_in().duplicates == 1
+        assert texts(memory) == [SAID]
 
 
 def test_doctor_and_statistics_tell_what_waits_and_what_was_set_aside(place: Place):
@@ -433,7 +456,7 @@ def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_
             assert time.monotonic() - began < 5
             assert [match.memory.text for match in answer.matches] == [SAID]
             assert answer.notes[-1].startswith(
-                "what waits in the inbox was not asked: another process has been"
+                "not all that waits in the inbox was asked: another process has been"
             )
         finally:
             release.set()

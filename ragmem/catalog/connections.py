@@ -153,14 +153,27 @@ class Connections:
 
     def sample(self, project: str, most: int) -> list[str]:
         """Return ids of a project's memories that have vectors, always the same: ids are hashes."""
+        return [key for key, _ in self._sample(project, most)]
+
+    def sampled_numbers(self, project: str, most: int) -> list[int]:
+        """Return the numbers of the same memories."""
+        return [number for _, number in self._sample(project, most)]
+
+    def _sample(self, project: str, most: int) -> list[tuple[str, int]]:
         with self._database.read() as connection:
-            return [
-                key
-                for (key,) in connection.execute(
-                    "SELECT id FROM memories WHERE project = ? AND state = ? ORDER BY id LIMIT ?",
-                    (project, State.INDEXED.value, most),
-                )
-            ]
+            return connection.execute(
+                "SELECT id, n FROM memories WHERE project = ? AND state = ? ORDER BY id LIMIT ?",
+                (project, State.INDEXED.value, most),
+            ).fetchall()
+
+    def texts(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
+        """Yield number, title, text and summary of those memories that are there."""
+        for part in batches(numbers):
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)})", part
+                ).fetchall()
+            yield from rows
 
     def waiting(self, model: str) -> dict[str, int]:
         """Return project -> how many of its memories were not compared with this text by this model."""

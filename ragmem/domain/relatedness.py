@@ -5,9 +5,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ragmem.domain.keywords import means_nothing
 from ragmem.domain.lifecycle import Entry
-from ragmem.domain.words import folded, pairs, stem
+from ragmem.domain.word_numbers import SAYS_NOTHING, WordNumbers
 
 ENOUGH = 2.0
 """Words of a project's rarest that two memories must share to be mostly about one thing: 1 - 1/e of it."""
@@ -24,17 +23,7 @@ NEAREST = 1.35
 BY_WORDS = 0.6
 """What the words say of a connection; the rest is the vectors'."""
 
-WHOLE = 4000
-"""Characters of a text that is read whole; of a longer one that was summarized, the summary."""
-
-SHORTEST = 2
-LONGEST = 64
-"""Letters; a longer word is data."""
-
 _NO_NAMES: Mapping[str, frozenset[str]] = {}
-
-_SAYS_NOTHING = -1
-"""In place of the number of a word that does not count."""
 
 _Counted = tuple["array[int]", "array[int]"]
 
@@ -42,9 +31,8 @@ _Counted = tuple["array[int]", "array[int]"]
 class Relatedness:
     """Compares memories by the words that are rare among those of their project.
 
-    Words are folded and without their endings; a path, a flag or a dotted name counts as its words, and so
-    does a name of several words, besides as one. A word weighs 1 that no other memory has, and hardly
-    anything that all have.
+    A word weighs 1 that no other memory has, and hardly anything that all have. To compare a few; what
+    services/shared_words.py says of many is the same.
     """
 
     def __init__(
@@ -58,17 +46,16 @@ class Relatedness:
 
         `usual` are those that say how rare a word is; None: the entries themselves.
         """
-        self._numbers: dict[str, int] = {}
-        self._known: dict[str, int] = {}
+        self._numbers = WordNumbers()
         self._project: dict[str, str] = {}
         counted: dict[str, _Counted] = {}
         for entry in entries:
             self._project[entry.id] = entry.scope.project
             counted[entry.id] = self._count(entry, names.get(entry.id, frozenset()))
         if usual is None:
-            self._weights = _weights((self._project[key], words) for key, (words, _) in counted.items())
+            self._weights = weights((self._project[key], words) for key, (words, _) in counted.items())
         else:
-            self._weights = _weights(
+            self._weights = weights(
                 (entry.scope.project, self._count(entry, names.get(entry.id, frozenset()))[0])
                 for entry in usual
             )
@@ -86,8 +73,8 @@ class Relatedness:
         project = self._project.get(first, "")
         if not project:
             return [0.0] * len(others)
-        weights = self._weights.get(project, {})
-        own = {word: weights.get(word, 1.0) for word in self._words[first]}
+        known = self._weights.get(project, {})
+        own = {word: known.get(word, 1.0) for word in self._words[first]}
         found = []
         for other in others:
             words = self._words[other] if self._project.get(other) == project else ()
@@ -97,44 +84,20 @@ class Relatedness:
             found.append(1.0 - math.exp(-both / usual / ENOUGH))
         return found
 
-    def words(self, identifier: str) -> "array[int]":
-        """Return the numbers of the words of an entry that count; none of one that was not read."""
-        return self._words.get(identifier) or array("I")
-
-    def weights(self, project: str) -> Mapping[int, float]:
-        """Return what the words of a project weigh, by their numbers; those that are absent weigh 1."""
-        return self._weights.get(project, {})
-
     def _count(self, entry: Entry, names: frozenset[str]) -> "_Counted":
         """Return the numbers of the words of an entry, and how often it has each."""
         memory = entry.memory
-        told = memory.text if len(memory.text) <= WHOLE else memory.indexed_text
-        text = f"{memory.title}\n{told}"
-        known = self._known
-        found = Counter([known[word] if word in known else self._learn(word) for word in folded(text)])
-        found.pop(_SAYS_NOTHING, None)
-        found.update(map(self._number, pairs(text)))
-        for name in names:
-            words = folded(name)
-            if len(words) > 1:
-                found[self._number(" ".join(words))] += 1
+        found = Counter(self._numbers.of(memory.title, memory.text, memory.summary, names))
+        found.pop(SAYS_NOTHING, None)
         return array("I", found), array("I", found.values())
-
-    def _learn(self, word: str) -> int:
-        """Return the number of a word that was not met before, and remember it."""
-        self._known[word] = number = self._number(stem(word)) if _tells(word) else _SAYS_NOTHING
-        return number
-
-    def _number(self, word: str) -> int:
-        return self._numbers.setdefault(word, len(self._numbers))
 
     def _telling(self, project: str, words: "array[int]", often: "array[int]") -> "array[int]":
         """Return the words that tell most of what a memory is about."""
         if len(words) <= MOST_WORDS:
             return words
-        weights = self._weights.get(project, {})
+        known = self._weights.get(project, {})
         worth = {
-            word: weights.get(word, 1.0) * math.log1p(count) for word, count in zip(words, often, strict=True)
+            word: known.get(word, 1.0) * math.log1p(count) for word, count in zip(words, often, strict=True)
         }
         return array("I", sorted(words, key=lambda word: (-worth[word], word))[:MOST_WORDS])
 
@@ -149,8 +112,8 @@ def strength(cosine: float, shared: float) -> float:
     return BY_WORDS * min(max(shared, 0.0), 1.0) + (1.0 - BY_WORDS) * near
 
 
-def _weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, float]]:
-    """Return project -> word -> what it weighs, from the project and the words of each memory."""
+def weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, float]]:
+    """Return project -> word -> what it weighs, from the project and the distinct words of each memory."""
     among: Counter[str] = Counter()
     having: dict[str, Counter[int]] = {}
     for project, words in found:
@@ -162,7 +125,3 @@ def _weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, 
         }
         for project, counts in having.items()
     }
-
-
-def _tells(word: str) -> bool:
-    return SHORTEST <= len(word) <= LONGEST and not word.isdecimal() and not means_nothing(word)

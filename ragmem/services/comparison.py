@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.connections import Edge, Member
 from ragmem.domain.connections import CONNECTED, MOST, Scale, sharing, strongest
-from ragmem.domain.lifecycle import Entry
-from ragmem.domain.relatedness import Relatedness
 from ragmem.ports import ShowsVectors
 from ragmem.services.neighbour_search import Near, Rows, Vectors, search
 from ragmem.services.project_vectors import read_space
 from ragmem.services.shared_code import with_code_names
-from ragmem.services.shared_words import SharedWords, strengths
+from ragmem.services.shared_words import SharedWords, Told, strengths
 
 CANDIDATES = 16
 """Nearest by vectors that are judged."""
@@ -67,17 +65,22 @@ class Comparison:
         self._members = [known[key] for key in ids]
         self._places = {one.number: place for place, one in enumerate(self._members)}
         self._compared = np.array([one.number for one in self._members if one.compared], np.int64)
-        numbers = None if all_of_project else list(self._places)
-        names = with_code_names(catalog, project, catalog.connections.names(project, numbers))
-        self._sharing = sharing((self._places[n], found) for n, found in names.items() if n in self._places)
-        named = {one.id: names[one.number] for one in self._members if one.number in names}
         self._numbers = np.array([one.number for one in self._members], np.int64)
-        relatedness = Relatedness(
-            _entries(catalog, ids),
-            names=named,
-            usual=_entries(catalog, catalog.connections.sample(project, USUAL)),
+        usual = catalog.connections.sampled_numbers(project, USUAL)
+        numbers = None if all_of_project else [*self._places, *usual]
+        self._names = with_code_names(catalog, project, catalog.connections.names(project, numbers))
+        self._sharing = sharing(
+            (self._places[n], found) for n, found in self._names.items() if n in self._places
         )
-        self._words = SharedWords(relatedness, project, ids)
+        self._words = SharedWords(len(ids), self._told, self._texts(usual))
+
+    def _told(self, places: Rows) -> Iterator[Told]:
+        for number, title, text, summary, names in self._texts(self._numbers[places].tolist()):
+            yield self._places[number], title, text, summary, names
+
+    def _texts(self, numbers: Iterable[int]) -> Iterator[Told]:
+        for number, title, text, summary in self._connections.texts(numbers):
+            yield number, title, text, summary, self._names.get(number, ())
 
     def write_fresh(self) -> Iterator[tuple[int, int]]:
         """Compare what was not, and write it; yield how many memories and connections after each write."""
@@ -188,10 +191,3 @@ class Comparison:
             model=self._model,
             without=[*stale, *fallen],
         )
-
-
-def _entries(catalog: Catalog, ids: Sequence[str]) -> Iterator[Entry]:
-    """Yield memories as the rules see them, some hundred of them at a time."""
-    for start in range(0, len(ids), AT_ONCE):
-        for memory in catalog.memories.get(ids[start : start + AT_ONCE]).values():
-            yield Entry(memory, 0)

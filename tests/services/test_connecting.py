@@ -315,7 +315,9 @@ def test_many_pairs_are_judged_as_each_by_itself(world):
     relatedness = Relatedness(entries)
     pairs = [(one, other) for one in range(len(ids)) for other in range(len(ids)) if one != other]
     ones, others = np.array(pairs).T
-    shared = SharedWords(relatedness, "atlas", ids).shared(ones, others)
+    told = [(n, "", text, "", ()) for n, text in enumerate(texts)]
+    words = SharedWords(len(texts), lambda places: [told[place] for place in places], told)
+    shared = words.shared(ones, others)
     assert shared == pytest.approx([relatedness.shared(ids[one], ids[other]) for one, other in pairs])
     scale, cosines = Scale(0.2, 0.54), np.linspace(-0.5, 1, len(pairs)).astype(np.float32)
     assert strengths(scale, cosines, shared) == pytest.approx(

@@ -109,6 +109,7 @@ def gc(
             return _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
         if history:
             return _history(memory, limit, as_json=as_json)
+        memory.require()
         with Bar(quiet=quiet or as_json) as bar:
             plan = memory.plan_gc(
                 missing=missing,

@@ -245,3 +245,11 @@ def test_what_another_process_wrote_meanwhile_is_in_the_archive_and_not_its_form
     memory.undo_gc()
 
     assert memory.memory(asked.id).text.strip() == f"{TEXT}two"
+
+
+def test_gc_of_no_memory_says_so_and_makes_none(inside, tmp_path):
+    home = tmp_path / "elsewhere"
+    for arguments in (["--dry-run"], ["--yes"]):
+        refused = inside("gc", *arguments, RAGMEM_HOME=str(home))
+        assert (refused.returncode, "there is no memory" in refused.stderr) == (2, True)
+    assert not (home / "data" / "memory.db").exists()

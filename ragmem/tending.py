@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragmem.services.gc_items import Plan
     from ragmem.services.gc_purge import Purge
     from ragmem.services.gc_undo import Undone
+    from ragmem.services.idle_gc import Tended
     from ragmem.services.progress import Progress
 
 # Services are imported where they are used: a question must not pay for what only gc needs.
@@ -110,19 +111,34 @@ class Tending(Receiving):
         found = drafted(decided, self.catalog, writer, sizes=self.settings.chunking, progress=progress)
         return found.plan, found.note
 
-    def tend(self, *, budget_s: float, progress: "Progress | None" = None) -> "Outcome | None":
-        """Run gc as the warm process does when it is idle, for so many seconds; None where it must not.
+    def gc_was_seen(self) -> None:
+        """Keep that a person has seen the plan for the whole memory: from now on `tend` may carry one out."""
+        from ragmem.catalog.idle_mark import keep_seen
 
-        It does not where the latest run was taken back: what a person undid, only a person does again. Nor
-        where more than half would go.
+        if not self.catalog.database.read_only:
+            keep_seen(self.catalog.database, now())
+
+    def tend(self, *, budget_s: float, progress: "Progress | None" = None) -> "Tended | None":
+        """Run gc as the warm process does when it is idle, for about so many seconds.
+
+        What is not connected yet is connected. Memories are changed only once a person has seen a plan or run
+        gc, and not where more than half would go; what a language model is to merge is left to `ragmem gc`,
+        for asking one may cost money. Returns None, and does nothing, where the latest run was taken back:
+        what a person undid, only a person does again.
         """
+        from ragmem.services.idle_gc import tend
+
         latest = self.catalog.gc_runs.latest(1)
         if latest and latest[0].undone is not None:
             return None
-        decided = self.plan_gc(budget_s=budget_s / 2, progress=progress)
-        if decided.empty or decided.large:
-            return None
-        return self.apply_gc(decided, caller="idle", budget_s=budget_s / 2, progress=progress)
+        return tend(
+            self.catalog.database,
+            plan=lambda: self.plan_gc(budget_s=budget_s / 2, progress=progress),
+            apply=lambda decided: self.apply_gc(
+                decided, caller="idle", budget_s=budget_s / 2, progress=progress
+            ),
+            merges=self.settings.lifecycle.merge_by != "llm",
+        )
 
     def undo_gc(self, run: str = "") -> "Undone":
         """Take back what a gc run did, the latest unless one is named."""

@@ -1,7 +1,8 @@
-"""When the warm process last tended the memory by itself, and what the memory was like then."""
+"""When the warm process last tended the memory by itself and with what end, and whether it may."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import orjson
 
@@ -9,15 +10,17 @@ from ragmem.catalog.database import Database
 from ragmem.catalog.rows import from_stamp, to_stamp
 
 KEY = "tended"
+SEEN = "gc_seen"
 """In the catalog's table `meta`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The end of a run, and the signature of what it left."""
+    """The end of a run, the signature of what it left, and why it changed no memory, where it must not."""
 
     at: datetime
     signature: str
+    refused: str = ""
 
 
 def signature(database: Database) -> str:
@@ -30,26 +33,64 @@ def signature(database: Database) -> str:
             "SELECT count(*) FROM memories",
             "SELECT coalesce(max(changed_at), 0) FROM lives",
             "SELECT count(*) FROM recalled_in",
+            # What had to wait for a person waits no longer.
+            f"SELECT count(*) FROM meta WHERE key = '{SEEN}'",
         ):
             (count,) = connection.execute(statement).fetchone()
             counts.append(str(count))
     return "/".join(counts)
 
 
+def compared(database: Database) -> int:
+    """Return how many memories were compared with the others of their project."""
+    with database.read() as connection:
+        return int(connection.execute("SELECT count(*) FROM compared").fetchone()[0])
+
+
 def mark_of(database: Database) -> Mark | None:
     """Return the last mark; None where there is none that this release can read."""
-    with database.read() as connection:
-        row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+    content = _kept(database, KEY)
     try:
-        content = orjson.loads(row[0]) if row else {}
-        return Mark(from_stamp(int(content["at"])), str(content["signature"]))
-    except (KeyError, TypeError, ValueError):
+        return Mark(
+            from_stamp(int(content["at"])), str(content["signature"]), str(content.get("refused", ""))
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
 def keep_mark(database: Database, mark: Mark) -> None:
     """Keep a mark in place of the last one."""
-    text = orjson.dumps({"at": to_stamp(mark.at), "signature": mark.signature}).decode()
+    _keep(database, KEY, {"at": to_stamp(mark.at), "signature": mark.signature, "refused": mark.refused})
+
+
+def was_seen(database: Database) -> bool:
+    """Tell whether a person has seen a plan of gc for this memory, or run one."""
+    with database.read() as connection:
+        return (
+            connection.execute("SELECT 1 FROM meta WHERE key = ?", (SEEN,)).fetchone() is not None
+            or connection.execute("SELECT 1 FROM gc_runs WHERE caller <> 'idle' LIMIT 1").fetchone()
+            is not None
+        )
+
+
+def keep_seen(database: Database, now: datetime) -> None:
+    """Keep that a person has seen a plan; the first time counts."""
+    if not was_seen(database):
+        _keep(database, SEEN, {"at": to_stamp(now)})
+
+
+def _kept(database: Database, key: str) -> Any:
+    with database.read() as connection:
+        row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    try:
+        return orjson.loads(row[0]) if row else None
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _keep(database: Database, key: str, content: dict[str, int | str]) -> None:
     with database.write() as connection:
-        connection.execute("DELETE FROM meta WHERE key = ?", (KEY,))
-        connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (KEY, text))
+        connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES (?, ?)", (key, orjson.dumps(content).decode())
+        )

@@ -16,6 +16,9 @@ EVERY = timedelta(hours=4)
 BUDGET_S = 120.0
 """Seconds that a run may take; what is left the next one does."""
 
+UNDONE = "its latest run was undone; it does once `ragmem gc` was run again"
+"""Why it must not, where a person took back what it did."""
+
 LONGEST_LOOK, SHORTEST_LOOK = 30.0, 0.05
 """Seconds between two looks at whether anybody asks."""
 
@@ -69,8 +72,13 @@ def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> Non
         if database.read_only or not _is_due(memory):
             return
         done = memory.tend(budget_s=BUDGET_S, progress=WhileIdle(activity))
-        if done is None or not done.stopped:
-            keep_mark(database, Mark(now(), signature(database)))
+        refused = UNDONE if done is None else done.refused
+        if refused:
+            warn(f"gc does not run by itself: {refused}")
+        if done is None or done.finished:
+            # What could not be compared may be so the next time, though nothing of it changed.
+            left = signature(database) if done is None or not done.uncompared else ""
+            keep_mark(database, Mark(now(), left, refused))
     except NotIdleError:
         # It is tried again when nobody asks for as long.
         return

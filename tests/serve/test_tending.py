@@ -1,17 +1,22 @@
 """gc in the warm process: when nobody asks, within limits, and never in anybody's way."""
 
 import asyncio
+import re
+import threading
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
 
-from ragmem.catalog.idle_mark import mark_of, signature
+from ragmem.catalog.idle_mark import compared, mark_of, signature, was_seen
+from ragmem.domain.connections import Scale
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
+from ragmem.memory import Ragmem, now
 from ragmem.serve.activity import Activity
-from ragmem.serve.tending import EVERY, NotIdleError, WhileIdle, tend, tend_when_idle
+from ragmem.serve.tending import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
 from ragmem.serve.workers import Workers
+from ragmem.services.gc_items import Merging
 from ragmem.services.invariants import violations
 
 FACTS = (
@@ -35,6 +40,9 @@ def fill(memory, name, count=1):
         ],
         rule="off",
     )
+    # Nothing is near to anything else: of few memories most would be merged into one.
+    memory.catalog.connections.keep_scale("fake-hash", Scale(0.98, 0.99, 25, 100), now=now(), anew=False)
+    memory.gc_was_seen()
 
 
 def runs(memory):
@@ -84,6 +92,116 @@ def test_tending_runs_gc_as_idle_and_not_again_before_anything_changed(open_memo
     tend(memory, quiet, said.append)
     assert len(runs(memory)) == 1
     assert signature(memory.catalog.database) != kept.signature
+
+
+def test_before_a_person_has_seen_a_plan_no_memory_is_changed(open_memory, quiet, monkeypatch):
+    with monkeypatch.context() as unseen:
+        unseen.setattr(Ragmem, "gc_was_seen", lambda _: None)
+        memory = open_memory()
+        fill(memory, "one")
+    before = {one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()
+    said = []
+    tend(memory, quiet, said.append)
+    assert ({one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()) == before
+    assert runs(memory) == []
+    [line] = said
+    assert line.startswith("gc does not run by itself: nobody has seen a plan")
+    assert memory.lifecycle_report().tended.refused in line
+    memory.gc_was_seen()
+    later = now() + EVERY
+    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    tend(memory, quiet, said.append)
+    assert [run.caller for run in runs(memory)] == ["idle"]
+    assert memory.lifecycle_report().tended.refused == ""
+    assert len(said) == 1
+
+
+def test_who_has_run_gc_has_seen_a_plan(open_memory):
+    memory = open_memory()
+    memory.prepare()
+    assert not was_seen(memory.catalog.database)
+    memory.catalog.gc_runs.begin("r-1", caller="idle", now=now())
+    assert not was_seen(memory.catalog.database)
+    memory.catalog.gc_runs.begin("r-2", caller="gc", now=now())
+    assert was_seen(memory.catalog.database)
+
+
+def test_the_plan_on_the_command_line_is_one_that_was_seen_unless_it_shows_a_part(open_memory, run):
+    memory = open_memory()
+    memory.prepare()
+    assert run("gc", "--dry-run", "--only", "template").returncode == 0
+    assert not was_seen(memory.catalog.database)
+    assert run("gc", "--dry-run").returncode == 0
+    assert was_seen(memory.catalog.database)
+
+
+def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memory, quiet, monkeypatch):
+    memory = open_memory()
+    fill(memory, "one", count=8)
+    before = memory.catalog.memories.ids()
+    said = []
+    tend(memory, quiet, said.append)
+    assert (memory.catalog.memories.ids(), runs(memory)) == (before, [])
+    assert re.fullmatch(r"gc does not run by itself: \d+ of 57 memories would go, more than half; .*", *said)
+    assert memory.lifecycle_report().tended.refused in said[0]
+    later = now() + EVERY
+    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(Ragmem, "plan_gc", lambda *_, **__: pytest.fail("planned"))
+    tend(memory, quiet, said.append)
+    assert len(said) == 1
+
+
+def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
+    memory = open_memory()
+    fill(memory, "one")
+    said = []
+    tend(memory, quiet, said.append)
+    memory.undo_gc()
+    before = memory.catalog.memories.ids()
+    later = now() + EVERY
+    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    tend(memory, quiet, said.append)
+    assert memory.catalog.memories.ids() == before
+    assert said == [f"gc does not run by itself: {UNDONE}"]
+
+
+def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(open_memory, quiet, monkeypatch):
+    memory = open_memory()
+    fill(memory, "one")
+    planned, asked = Ragmem.plan_gc, []
+
+    def half(self, **more):
+        """Compare all, and say that one is left, as where time was up."""
+        asked.append(compared(memory.catalog.database))
+        return replace(planned(self, **more), items=(), uncompared=1)
+
+    monkeypatch.setattr(Ragmem, "plan_gc", half)
+    tend(memory, quiet, pytest.fail)
+    assert mark_of(memory.catalog.database) is None
+    # Now nothing more could be compared: it waits some hours, though not for a change.
+    for _ in range(2):
+        tend(memory, quiet, pytest.fail)
+    assert mark_of(memory.catalog.database).signature == ""
+    assert asked == [0, len(memory.catalog.memories.ids())]
+    later = now() + EVERY
+    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    tend(memory, quiet, pytest.fail)
+    assert len(asked) == 3
+
+
+def test_what_a_language_model_is_to_merge_is_left_to_a_person(open_memory, monkeypatch):
+    asked = []
+    monkeypatch.setattr("ragmem.services.consolidation.drafted", lambda *_, **__: asked.append(1))
+    memory = open_memory(RAGMEM_LIFECYCLE_MERGE_BY="llm", RAGMEM_LANGUAGE_MODEL_BACKEND="fake")
+    fill(memory, "one")
+    merging = Merging(memory.catalog.memories.get(memory.catalog.memories.ids()).popitem()[1], (), ("a", "b"))
+    planned = Ragmem.plan_gc
+    monkeypatch.setattr(
+        Ragmem, "plan_gc", lambda self, **more: replace(planned(self, **more), merges=(merging,))
+    )
+    done = memory.tend(budget_s=30)
+    assert (done.refused, asked) == ("", [])
+    assert [run.caller for run in runs(memory)] == ["idle"]
 
 
 def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_memory, quiet, monkeypatch):
@@ -153,11 +271,12 @@ def test_what_goes_wrong_is_said_and_raises_nothing(open_memory, quiet, monkeypa
     assert not (memory.home / "nothing").exists()
 
 
-def test_a_server_tends_while_nobody_asks_and_goes_on_answering(tmp_path, open_memory, start):
+def test_a_server_tends_while_nobody_asks_and_goes_on_answering_until_it_is_told_to_end(
+    tmp_path, open_memory, start
+):
     memory = open_memory()
     fill(memory, "one")
     with start(tmp_path, **IDLE) as server:
-        slowest = 0.0
 
         def ask():
             began = time.monotonic()
@@ -172,9 +291,9 @@ def test_a_server_tends_while_nobody_asks_and_goes_on_answering(tmp_path, open_m
         slowest = max(ask() for _ in range(3))
         found = wait_for(lambda: [run for run in runs(memory) if run.ended])
         slowest = max(slowest, *(ask() for _ in range(3)))
-        assert [run.caller for run in found] == ["idle"]
-        assert slowest < 5.0
         assert server.end() == 0
+        assert [run.caller for run in found] == ["idle"], server.said
+        assert slowest < 5.0
 
 
 @pytest.mark.parametrize(
@@ -186,11 +305,27 @@ def test_nothing_is_tended_where_the_settings_say_so(open_memory, quiet, off):
     asyncio.run(asyncio.wait_for(tend_when_idle(memory, quiet, Workers(1), pytest.fail), 10))
 
 
-def test_a_server_that_is_told_to_end_while_it_tends_ends_soon(tmp_path, open_memory, start):
-    memory = open_memory()
-    fill(memory, "one", count=8)
-    with start(tmp_path, **IDLE) as server:
-        wait_for(lambda: runs(memory), seconds=10)
+def test_a_server_that_is_told_to_end_while_it_tends_ends_soon(open_memory, connect, monkeypatch):
+    memory = open_memory(**IDLE)
+    fill(memory, "one")
+    begun, told = threading.Event(), []
+
+    def endless(self, *, budget_s, progress):
+        """Take steps for as long as nobody minds."""
+        begun.set()
+        until = time.monotonic() + budget_s
+        try:
+            while time.monotonic() < until:
+                progress.advance()
+                time.sleep(0.01)
+        except NotIdleError:
+            told.append("ended")
+            raise
+
+    monkeypatch.setattr(Ragmem, "tend", endless)
+    with connect(memory) as client:
+        client.runner.run(asyncio.to_thread(begun.wait, 20))
+        assert begun.is_set()
         began = time.monotonic()
-        assert server.end() == 0
-        assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 5
+    assert told == ["ended"]

@@ -89,6 +89,8 @@ def told(report: LifecycleReport) -> str:
         lines.append(f"Of {left:,} that left the buffer {report.promotion_rate:.0%} live on.")
     if report.at_risk and not report.uncompared:
         lines.append(f"{report.at_risk:,} alone and without substance: the next gc archives them.")
+    if report.tended and report.tended.refused:
+        lines.append(f"gc does not run by itself: {report.tended.refused}.")
     return " ".join(lines)
 
 
@@ -159,6 +161,8 @@ def lifecycle_shape(report: LifecycleReport) -> dict[str, Any]:
             "nearest": list(found.nearest),
         },
         "runs": [_run_shape(run) for run in report.runs],
+        "tended": report.tended
+        and {"at": _moment(report.tended.at), "refused": report.tended.refused or None},
     }
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.gc_runs import GcRun
+from ragmem.catalog.idle_mark import Mark, mark_of
 from ragmem.catalog.lifecycle_counts import ArchivedCount, archived_counts, merged_counts
 from ragmem.domain.ageing import age
 from ragmem.domain.clusters import clusters
@@ -85,7 +86,9 @@ class LifecycleReport:
 
     `states` counts each memory once: superseded or waiting for vectors before what its life is. `promoted`
     are those that left the buffer and live on, originals of merged ones included, and `expired` those whose
-    life came to its end. `types` is type -> (all, those that never expire).
+    life came to its end. `types` is type -> (all, those that never expire). Where a project has memories that
+    are not compared, nobody knows who is alone in it, and its `loners` are left out. `tended` is what came of
+    the last time that gc was to run by itself.
     """
 
     projects: Sequence[str] | None
@@ -104,6 +107,7 @@ class LifecycleReport:
     at_risk: int
     similarity: Similarity | None
     runs: Sequence[GcRun] = field(default_factory=tuple)
+    tended: Mark | None = None
 
     @property
     def density(self) -> float:
@@ -133,8 +137,14 @@ def lifecycle_report(
     by_rule = {one.rule: one.memories for one in expiries}
     # What replaces another memory is not alone, wherever the two stand.
     replacing = Counter(entry.superseded_by for entry in entries if entry.superseded_by)
-    lonely = _lonely(entries, degree + replacing, policy)
-    similarity, uncompared = _compared(catalog, store, projects)
+    similarity, waiting = _compared(catalog, store, projects)
+    lonely = [
+        one
+        for one in _lonely(entries, degree + replacing, policy)
+        if waiting is not None
+        and one[1].scope.project not in waiting
+        and one[1].memory.state is not State.PENDING
+    ]
     return LifecycleReport(
         projects=projects,
         memories=len(entries),
@@ -143,7 +153,7 @@ def lifecycle_report(
         pinned=sum(entry.pinned for entry in entries),
         connections=len(connections),
         connected=sum(entry.id in degree for entry in entries),
-        uncompared=uncompared,
+        uncompared=sum((waiting or {}).values()),
         promoted=sum(map(_promoted, entries)) + by_rule.get(MERGED, 0),
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
@@ -152,6 +162,7 @@ def lifecycle_report(
         at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
         similarity=similarity,
         runs=catalog.gc_runs.latest(limit),
+        tended=mark_of(catalog.database),
     )
 
 
@@ -244,25 +255,29 @@ def _title(entry: Entry) -> str:
 
 def _compared(
     catalog: Catalog, store: Store, projects: Sequence[str] | None
-) -> tuple[Similarity | None, int]:
-    """Return what cosines are worth here, and how many memories were not compared; none where no model is."""
+) -> tuple[Similarity | None, Mapping[str, int] | None]:
+    """Return what cosines are worth here, and project -> memories that are not compared yet.
+
+    None and None where no vectors or no model can be had: then nothing is known of either.
+    """
     if not isinstance(store, ShowsVectors):
-        return None, 0
+        return None, None
     try:
         model = store.answering_model()
         kept = catalog.connections.scale(model)
         scale = kept.scale if kept else known_scale(model)
-        waiting = catalog.connections.waiting(model)
-        uncompared = sum(
-            count for project, count in waiting.items() if projects is None or project in projects
-        )
+        waiting = {
+            project: count
+            for project, count in catalog.connections.waiting(model).items()
+            if count and (projects is None or project in projects)
+        }
         if scale is None:
-            return None, uncompared
+            return None, waiting
         random, nearest = sampled_cosines(catalog, store, projects)
     except BackendError:
-        return None, 0
+        return None, None
     measured = kept.measured_at if kept else None
-    return Similarity(model, scale, measured, _classes(random), _classes(nearest)), uncompared
+    return Similarity(model, scale, measured, _classes(random), _classes(nearest)), waiting
 
 
 def _classes(cosines: Sequence[float]) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from ragmem.catalog.idle_mark import Mark, keep_mark
 from ragmem.catalog.lives import LifeRow
 from ragmem.catalog.supersessions import Supersession
 from ragmem.domain.connections import Scale
@@ -88,6 +89,24 @@ def test_what_connects_is_told_and_what_is_alone_with_why_it_goes(lived):
     assert len(memory.lifecycle_report([PROJECT], limit=2).loners) == 2
 
 
+def test_nobody_is_called_alone_before_all_of_the_project_were_compared(lived):
+    memory, _ = lived
+    assert memory.lifecycle_report([PROJECT]).at_risk >= 1
+    stored(memory, "late", "The pump of pier 4 needs `seal_kit` 7 before each winter.", days=2)
+    report = memory.lifecycle_report([PROJECT])
+    assert (report.uncompared, report.at_risk, report.loners) == (1, 0, [])
+
+
+def test_why_gc_does_not_run_by_itself_is_told(lived, command):
+    memory, _ = lived
+    assert memory.lifecycle_report().tended is None
+    assert "by itself" not in command("--all").stdout
+    keep_mark(memory.catalog.database, Mark(NOW, "1/2", "nobody has seen a plan"))
+    assert "gc does not run by itself: nobody has seen a plan." in " ".join(command("--all").stdout.split())
+    told = json.loads(command("--all", "--json").stdout)["tended"]
+    assert told == {"at": "2026-06-01T00:00:00Z", "refused": "nobody has seen a plan"}
+
+
 def test_what_gc_archived_is_counted_by_its_rule_and_in_its_project(lived):
     memory, ids = lived
     at_risk = memory.lifecycle_report([PROJECT]).at_risk
@@ -122,6 +141,7 @@ def test_without_vectors_the_rest_is_told(open_memory):
     stored(memory, "one", TIDE.format(1), days=1)
     report = memory.lifecycle_report()
     assert (report.memories, report.states["waiting"], report.connections) == (1, 1, 0)
+    assert (report.at_risk, report.loners) == (0, [])
 
 
 @pytest.fixture

@@ -212,12 +212,12 @@ class Ragmem(Living, Tending, Recording, Opened):
                 max_chars,
             ),
         )
-
-    def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         if prompt.strip():
             # What a session is told when it begins, it is told unasked.
             self.recalled_ids((memory.id for memory in told.context.memories), session=session)
         return told
+
+    def expand(self, text: str) -> tuple[tuple[str, ...], str]:
         """Return other words of a question from the language model, or none and a note that says why.
 
         Raises BackendError where no language model is configured.

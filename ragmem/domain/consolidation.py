@@ -1,22 +1,16 @@
 """Make one text of memories about one thing, by rule: every distinct statement, dated and in order."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ragmem.domain.blocks import Block, Form, blocks, statements
-from ragmem.domain.keywords import keywords
 from ragmem.domain.lifecycle import PROTECTED_TYPES, Entry, EntryType
-from ragmem.domain.words import words_of
+from ragmem.domain.merged_title import title_of
 
 REPEATED = 4
 """Words from which a statement says the same wherever it stands; "It works now." does not."""
-
-TITLE_WORDS = 4
-MAX_TITLE_CHARS = 80
-MAX_OPENING_CHARS = 400
-"""Characters of a memory that its cluster's title is looked for in."""
 
 _AROUND = ".,;:!?\"'()[]{}*_`\u2018\u2019\u201c\u201d"
 
@@ -49,7 +43,7 @@ def merge(entries: Sequence[Entry], superseded: Mapping[str, str]) -> Merged:
     newest = ordered[-1].memory
     guarded = [entry for entry in ordered if entry.protected]
     return Merged(
-        title=_title(ordered),
+        title=title_of(ordered),
         text="\n\n".join(_parts(ordered, superseded)),
         type=_type(guarded or ordered),
         protected=bool(guarded),
@@ -160,35 +154,6 @@ def _stated(text: str, block: Block) -> Iterator[tuple[int, int]]:
         yield from statements(text, block.start, block.end)
     elif block.form is not Form.RULE:
         yield block.start, block.end
-
-
-def _title(ordered: Sequence[Entry]) -> str:
-    """Return the title that all have, else the words that most of them share, else that of the newest."""
-    titles = {entry.memory.title.strip() for entry in ordered}
-    if len(titles) == 1 and (title := titles.pop()):
-        return title
-    having: Counter[tuple[str, ...]] = Counter()
-    form: dict[tuple[str, ...], str] = {}
-    for entry in ordered:
-        stems: dict[tuple[str, ...], str] = {}
-        for word in keywords(entry.text[:MAX_OPENING_CHARS]):
-            if len(word) > 1:
-                stems.setdefault(tuple(words_of(word)), word)
-        for key, word in stems.items():
-            having[key] += 1
-            form.setdefault(key, word)
-    most = max(2, (len(ordered) + 1) // 2)
-    shared = [form[key] for key, count in having.most_common() if key and count >= most][:TITLE_WORDS]
-    title = ", ".join(_fitting(shared))
-    return title or ordered[-1].memory.title or " ".join(ordered[-1].text.split())[:MAX_TITLE_CHARS]
-
-
-def _fitting(words: Iterable[str]) -> Iterator[str]:
-    left = MAX_TITLE_CHARS
-    for word in words:
-        left -= len(word) + 2
-        if left >= 0:
-            yield word
 
 
 def _type(entries: Sequence[Entry]) -> EntryType:

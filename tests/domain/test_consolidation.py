@@ -101,9 +101,30 @@ def test_it_tells_where_it_comes_from() -> None:
     assert found.event_time == NOW + timedelta(days=1)
 
 
-def test_the_title_is_what_they_share() -> None:
+def test_the_title_is_the_sentence_that_says_most_of_what_they_share() -> None:
     found = merged("The kiln vent sticks.", "Our kiln has a vent of brass.", "A kiln fires at 900.")
-    assert found.title.split(", ")[:2] == ["kiln", "vent"]
+    assert found.title == "Our kiln has a vent of brass"
+
+
+def test_a_heading_of_what_they_share_goes_before_a_sentence() -> None:
+    found = merged("The kiln vent sticks when wet.", "## Vent of the kiln\n\nThe kiln has a vent of brass.")
+    assert found.title == "Vent of the kiln"
+
+
+def test_a_title_of_calls_and_listings_has_no_stop_words() -> None:
+    found = merged(
+        "Edit: False | shop/kiln.toml | Let = 900 | The = 1",
+        "Edit: False | shop/kiln.toml | Let = 910 | The = 2",
+    )
+    assert "shop/kiln.toml" in found.title
+    assert not {"False", "The", "Let"}.intersection(found.title.split(", "))
+
+
+def test_a_long_title_is_cut_between_words() -> None:
+    long = "The kiln vent sticks " + "very " * 30 + "often."
+    found = merged(long, "The kiln vent of brass sticks " + "quite " * 30 + "often.")
+    assert found.title.endswith("e\u2026")
+    assert len(found.title) <= 81
 
 
 words = st.sampled_from(

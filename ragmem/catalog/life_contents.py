@@ -86,7 +86,10 @@ class LifeContents:
                 connection.execute(f"DELETE FROM {table}")
 
     def write(self, items: Iterable[LifeContent], *, now: datetime) -> int:
-        """Add what is not known yet and return how much came; of a life that is known a pin is added."""
+        """Add what is not known yet and return how much came; of a life that is known a pin is added.
+
+        A pinned memory is superseded by none.
+        """
         added = 0
         with self._database.write() as connection:
             for item in items:
@@ -102,7 +105,9 @@ class LifeContents:
                         )
                     case Supersession():
                         known = connection.execute(
-                            "SELECT 1 FROM supersessions WHERE older = ?", (item.older,)
+                            "SELECT 1 FROM supersessions WHERE older = ?1"
+                            " UNION ALL SELECT 1 FROM lives WHERE id = ?1 AND pinned = 1",
+                            (item.older,),
                         ).fetchone()
                         added += 0 if known else self._supersessions.put([item])
                     case MergedFrom():
@@ -121,6 +126,7 @@ class LifeContents:
             return 1
         if row.pinned and not known.pinned:
             self._lives.pin(row.id, pinned=True, now=now)
+            self._supersessions.drop([row.id])
             return 1
         return 0
 

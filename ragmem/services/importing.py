@@ -161,6 +161,8 @@ class _Writer:
         self._dry_run = dry_run
         # Where the memory here is another than the file's, the file must be read again.
         self._differing: set[tuple[str, str]] = set()
+        # What stayed another than the export's: what was said of that one's text is not said of this.
+        self._stayed: set[str] = set()
 
     def write(self, batch: _Batch, done: Imported) -> None:
         """Write a batch, all or nothing, and count it."""
@@ -180,7 +182,8 @@ class _Writer:
             self._contents.write_memories(chosen)
             done.projects += self._contents.write_projects(batch.projects)
             done.archive += self._catalog.archive.write(batch.archive)
-            done.lifecycle += self._lives.write(batch.lives, now=self._now)
+            lives = (one for one in batch.lives if not self._of_another_text(one))
+            done.lifecycle += self._lives.write(lives, now=self._now)
             done.files += self._contents.write_files(
                 [file for file in batch.files if (file.source, file.path) not in self._differing]
             )
@@ -205,10 +208,14 @@ class _Writer:
                 chosen.append(item)
             else:
                 done.kept += 1
+                self._stayed.add(memory.id)
                 self._differing |= {
                     (memory.source, place) for place in (memory.uri, memory.uri.rpartition("#")[0])
                 }
         return chosen
+
+    def _of_another_text(self, one: LifeContent) -> bool:
+        return isinstance(one, Supersession) and not self._stayed.isdisjoint((one.older, one.newer))
 
 
 def _ids(batch: _Batch) -> list[str]:

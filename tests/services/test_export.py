@@ -450,6 +450,34 @@ def test_an_import_keeps_the_life_that_is_here_and_adds_a_pin(home, other):
     assert (kept.pinned, kept.reprieves) == (True, 2)
 
 
+def test_no_import_hides_what_says_something_else_here(home, other):
+    first, second = lived(home)
+    older, newer = (home.memories()[key].uri for key in (first, second))
+    other.fill(make(older, text="Here it says another thing.", updated_at=LATER), make(newer))
+    other.import_(home.export())
+    assert other.catalog.supersessions.all() == []
+    other.import_(home.export(), keep="incoming")
+    assert [item.older for item in other.catalog.supersessions.all()] == [first]
+
+
+def test_what_is_pinned_here_stays_in_sight_whatever_an_export_says(home, other):
+    first, _ = lived(home)
+    other.fill(make("a.md"), make("b.md")).catalog.lives.put([LifeRow(first, pinned=True)], now=NOW)
+    other.import_(home.export())
+    assert other.catalog.supersessions.all() == []
+
+
+def test_a_pin_that_comes_in_brings_a_memory_back_into_sight(home, other):
+    first, _ = lived(home)
+    other.import_(home.export())
+    assert [item.older for item in other.catalog.supersessions.all()] == [first]
+    home.catalog.supersessions.drop([first])
+    home.catalog.lives.put([LifeRow(first, pinned=True)], now=NOW)
+    other.import_(home.export())
+    assert other.catalog.lives.of([first])[first].pinned
+    assert other.catalog.supersessions.all() == []
+
+
 @pytest.mark.parametrize(
     ("edit", "what"),
     [

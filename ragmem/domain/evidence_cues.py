@@ -275,7 +275,7 @@ NOTICE = re.compile(r"<[a-z][\w-]{0,40}>")
 
 BLANK = re.compile(
     r"\$ARGUMENTS\b|\{\{(?! ?(?:secrets|github|env|inputs|matrix)\.)[^}\n]{1,60}\}\}"
-    r"|(?<![\w`\[])\[[A-Za-z][^\],\n]{1,60}\](?![(\[:])|\{[a-z][a-z _-]{2,60}\}"
+    r"|(?<![\w`\[])\[(?!redacted:)[A-Za-z][^\],\n]{1,60}\](?![(\[:])|\{[a-z][a-z _-]{2,60}\}"
 )
 HEADINGS: Mapping[Sort, re.Pattern[str]] = {
     Sort.TELLING_HEADING: re.compile(

@@ -89,7 +89,7 @@ _FAINT = _said(
 """What instructions say, and descriptions almost as often."""
 
 _PROMPT = re.compile(
-    r"\$arguments\b|\{\{[^}\n]{1,60}\}\}|\[[a-z][^\]\n ]{1,30} [^\]\n]{1,60}\](?![(\[:])"
+    r"\$arguments\b|\{\{[^}\n]{1,60}\}\}|\[(?!redacted:)[a-z][^\]\n ]{1,30} [^\]\n]{1,60}\](?![(\[:])"
     r"|^\W{0,8}(?:you are (?:a|an|the|tasked)\b|your (?:task|role|job|mission)\b|act as\b)"
     r"|^#{1,6}[ \t]+(?:step|phase|scenario)[ \t]\d"
     r"|</?(?:system-reminder|task-notification|environment_context|command-(?:name|message|args))>",

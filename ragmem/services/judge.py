@@ -16,6 +16,9 @@ from ragmem.domain.substance import substance_of
 RULES_VERSION = "3"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
+BEYOND = 4_096
+"""Characters behind those that are judged: a secret that is cut where they end could not be told as one."""
+
 SHORT = 600
 """Characters of a text that is indexed whole, whatever it is worth: to leave a sentence out saves nothing,
 and a search for it would miss."""
@@ -86,7 +89,7 @@ def _signal(text: str, *, rule: SignalRule, protected: bool) -> Signal:
     if rule == "classic":
         return classify(text, rule=rule, protected=protected)
     # Its words are shown as they stand, and nothing that is shown may hold a secret.
-    return classify(redact(text[:MAX_CHARS])[0], rule=rule, protected=protected)
+    return classify(redact(text[: MAX_CHARS + BEYOND])[0], rule=rule, protected=protected)
 
 
 def chunks_of(memory: Memory, sizes: ChunkingSettings) -> tuple[Chunk, ...]:

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.config import ChunkingSettings
+from ragmem.domain.evidence import MAX_CHARS
+from ragmem.domain.evidence_cues import Sort
 from ragmem.domain.model import Draft, Memory, State
 from ragmem.memory import Ragmem, now
 from ragmem.services.hand_in import HandIn
@@ -43,6 +45,21 @@ def test_the_line_that_explains_a_tier_shows_no_secret():
     reason = judge(draft, now=now(), sizes=ChunkingSettings()).signal.reason
     assert "deploy.yaml" in reason
     assert token not in reason
+
+
+def test_a_secret_makes_no_text_worth_less():
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    told = f"We decided that the harbour reads its tides with {token} because the pier has no other key."
+    evidence = judge(Draft("ingest", "/n", told, "n"), now=now(), sizes=ChunkingSettings()).signal.evidence
+    assert [item for item in evidence if item.weight < 0] == []
+    assert Sort.PROTECTED in {item.sort for item in evidence}
+
+
+def test_a_secret_where_the_reading_ends_is_not_shown_in_part():
+    before = ("The quay is calm because the sea is. " * 1000)[: MAX_CHARS - 30]
+    draft = Draft("ingest", "/n", f"{before} at amqp://harbour:tidesAndQuaysX9kQ7@db.example.org/x", "n")
+    reason = judge(draft, now=now(), sizes=ChunkingSettings()).signal.reason
+    assert "tidesAnd" not in reason
 
 
 def test_what_metadata_protects_is_not_discarded_by_any_rule():

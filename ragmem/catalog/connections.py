@@ -53,6 +53,10 @@ class Member:
     before: bool
 
 
+EdgeRow = tuple[int, int, float, float, float]
+"""The columns of an edge: a million of them are written at once."""
+
+
 class Edge(NamedTuple):
     """A connection by the numbers of its memories, low < high."""
 
@@ -280,7 +284,7 @@ class Connections:
 
     def write(
         self,
-        edges: Iterable[Edge],
+        edges: Iterable[EdgeRow],
         *,
         project: str,
         compared: Mapping[int, str],
@@ -292,11 +296,12 @@ class Connections:
         `without` are pairs that are no longer connected. What has left the project since, or has another
         text by now, is left out. Returns how many connections were written.
         """
+        # One after the other as they lie in the table.
         wanted = sorted(edges)
-        ends = {number for one in wanted for number in one[:2]}
+        ends = {one[0] for one in wanted} | {one[1] for one in wanted}
         with self._database.write() as connection:
             there = _in_project(connection, project, ends)
-            rows = [one for one in wanted if one.low in there and one.high in there]
+            rows = wanted if len(there) == len(ends) else [one for one in wanted if there.issuperset(one[:2])]
             connection.executemany("DELETE FROM connections WHERE low = ? AND high = ?", list(without))
             connection.executemany(_INSERT, rows)
             connection.executemany(

@@ -42,7 +42,7 @@ class WordNumbers:
         found = [known[word] for word in folded(told)]
         if not told.isascii():
             found += [_number(self._numbers, pair) for pair in pairs(told)]
-        found += [named[name] for name in names]
+        found += [named[name] for name in sorted(names)]
         return found
 
 

@@ -1,13 +1,14 @@
 """Compares memories of one project with each other, and writes what is connected."""
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.connections import Edge, Member
+from ragmem.catalog.connections import Edge, EdgeRow, Member
 from ragmem.domain.connections import CONNECTED, MOST, Scale, sharing, strongest
 from ragmem.ports import ShowsVectors
 from ragmem.services.neighbour_search import Near, Rows, Vectors, search
@@ -22,7 +23,10 @@ LOWEST = 0.0
 """Place on the scale below which a cosine makes no candidate: words alone would have to say all."""
 
 AT_ONCE = 2000
-"""Memories whose connections are written in one transaction: some tenths of a second."""
+"""Memories that are judged together."""
+
+WRITES = 10
+"""Transactions in which the connections of many memories are written: each touches most of the table."""
 
 USUAL = 1000
 """Memories of a project that say how rare a word is there, the same ones for each comparison."""
@@ -86,10 +90,21 @@ class Comparison:
         """Compare what was not, and write it; yield how many memories and connections after each write."""
         fresh = [place for place, one in enumerate(self._members) if not one.compared]
         done: set[int] = set()
+        asked: list[Member] = []
+        judged: list[_Judged] = []
         for near in self._search(fresh):
-            asked = [self._members[place] for place in near.asked.tolist()]
-            done.update(one.number for one in asked)
-            yield len(asked), self._write(asked, self._judged(near), done)
+            asked += [self._members[place] for place in near.asked.tolist()]
+            judged.append(self._judged(near))
+            if len(asked) >= max(AT_ONCE, len(fresh) // WRITES):
+                yield self._written(asked, judged, done)
+                asked, judged = [], []
+        if asked:
+            yield self._written(asked, judged, done)
+
+    def _written(self, asked: Sequence[Member], judged: Sequence[_Judged], done: set[int]) -> tuple[int, int]:
+        done.update(one.number for one in asked)
+        columns = (np.concatenate([getattr(part, name.name) for part in judged]) for name in fields(_Judged))
+        return len(asked), self._write(asked, _Judged(*columns), done)
 
     def strongest(self, ids: Iterable[str]) -> dict[str, float]:
         """Return the strength of the strongest link of these memories, of those that have vectors."""
@@ -149,13 +164,18 @@ class Comparison:
         return ones[order], others[order], np.concatenate([near.cosines, products])[order]
 
     def _edges(self, judged: _Judged, wanted: NDArray[np.bool_]) -> dict[_Pair, Edge]:
+        return {(row[0], row[1]): Edge._make(row) for row in self._rows(judged, wanted)}
+
+    def _rows(self, judged: _Judged, wanted: NDArray[np.bool_]) -> list[EdgeRow]:
+        """Return the columns of edges, each pair once."""
         ones, others = self._numbers[judged.ones[wanted]], self._numbers[judged.others[wanted]]
-        columns = (np.minimum(ones, others), np.maximum(ones, others), judged.cosines[wanted].astype(float))
-        rows = zip(
-            *(column.tolist() for column in (*columns, judged.shared[wanted], judged.strengths[wanted])),
-            strict=True,
-        )
-        return {(row[0], row[1]): Edge._make(row) for row in rows}
+        low, high = np.minimum(ones, others), np.maximum(ones, others)
+        order = np.lexsort((high, low))
+        low, high = low[order], high[order]
+        new = (np.diff(low, prepend=-1) != 0) | (np.diff(high, prepend=-1) != 0)
+        columns = (low, high, judged.cosines[wanted][order].astype(float), judged.shared[wanted][order])
+        every = (*columns, judged.strengths[wanted][order])
+        return list(zip(*(column[new].tolist() for column in every), strict=True))
 
     def _write(self, asked: Sequence[Member], judged: _Judged, done: Collection[int]) -> int:
         """Write what some memories are connected with; return how many connections.
@@ -168,7 +188,7 @@ class Comparison:
             for edge in self._connections.edges(one.number for one in asked if one.before)
             if edge.low not in done or edge.high not in done or new >= {edge.low, edge.high}
         ]
-        kept = self._edges(judged, judged.own)
+        kept = self._rows(judged, judged.own)
         # A new one may be among the strongest of those that were compared before, and push another out.
         old = np.isin(self._numbers[judged.others], self._compared)
         touched = set(self._numbers[judged.others[old]].tolist())
@@ -179,13 +199,13 @@ class Comparison:
         }
         edges = self._edges(judged, old)
         best = strongest({**former, **edges}, of=touched)
-        kept |= {pair: edges[pair] for pairs in best.values() for pair in pairs if pair in edges}
+        kept += [edges[pair] for pair in dict.fromkeys(itertools.chain(*best.values())) if pair in edges]
         fallen = {pair for pair in former if not any(pair in best.get(number, ()) for number in pair)}
         others = {number for pair in fallen for number in pair} - touched
         held = strongest({(one.low, one.high): one for one in self._connections.edges(others)}, of=others)
         fallen -= {pair for pairs in held.values() for pair in pairs}
         return self._connections.write(
-            kept.values(),
+            kept,
             project=self._project,
             compared={one.number: one.content_hash for one in asked},
             model=self._model,

@@ -14,7 +14,7 @@ from ragmem.catalog.memories import MIN_PREFIX
 from ragmem.catalog.supersessions import Supersession
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Life, LifecyclePolicy
-from ragmem.domain.model import Memory, State, Tier
+from ragmem.domain.model import Memory, State
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
@@ -125,7 +125,7 @@ def _bring_back(catalog: Catalog, run: str, items: Sequence[Archived], sizes: Ch
 
 def revived(memory: Memory) -> Memory:
     """Return an archived memory as it comes back: to be indexed, unless it never was."""
-    return memory if memory.tier is Tier.DISCARD else replace(memory, state=State.PENDING)
+    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
 def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy, now: datetime) -> int:

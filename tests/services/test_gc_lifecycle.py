@@ -406,3 +406,24 @@ def test_undo_keeps_what_was_merged_of_memories_that_have_been_purged(connected)
     assert (undone.restored, undone.kept) == (0, 1)
     assert ids(connected) == {merged}
     sound(connected)
+
+
+def test_what_came_in_of_little_worth_and_was_indexed_comes_back_to_be_indexed(memory):
+    (one,) = stored(memory, BREAD[0])
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET tier = 'discard'")
+    memory.forget([one])
+    assert memory.undo_gc().restored == 1
+    assert memory.store.memory_ids() == {one}
+    sound(memory)
+
+
+def test_what_was_kept_out_of_the_index_comes_back_as_it_was(memory):
+    (noise,) = stored(memory, "Looks good to me, thank you so much.")
+    memory.store.delete([noise])
+    memory.catalog.memories.mark([noise], State.BUFFERED)
+    before = list(memory.catalog.memories.each())
+    memory.forget([noise])
+    memory.undo_gc()
+    assert list(memory.catalog.memories.each()) == before
+    sound(memory)

@@ -15,8 +15,8 @@ from ragmem.catalog.batches import batches
 from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem, now
 from ragmem.services.connecting import connect
-from ragmem.services.gc_workers import cores
 from ragmem.services.judge import judge
+from ragmem.services.side_by_side import cores
 
 SIZE, QUICK_SIZE = 100_000, 3_000
 

@@ -26,7 +26,7 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import Item, Plan
-from ragmem.services.gc_workers import cores
+from ragmem.services.side_by_side import cores
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 

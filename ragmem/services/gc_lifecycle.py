@@ -14,8 +14,8 @@ from ragmem.domain.consolidation import Merged, merge
 from ragmem.domain.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
 from ragmem.domain.substance import substance
-from ragmem.domain.templates import template_families
 from ragmem.services.gc_items import MERGED, SUBSTANCE, TEMPLATE
+from ragmem.services.templates import template_families
 
 CONSOLIDATED = "consolidated"
 """The source of merged memories."""

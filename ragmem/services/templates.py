@@ -2,11 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
-from struct import Struct
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragmem.domain.lifecycle import Entry, Life
 from ragmem.domain.model import Scope
@@ -26,7 +28,13 @@ MOST_WORDS = 256
 BANDS, ROWS = 12, 4
 """Of two sets that overlap by 0.8, 99.8 % begin with the same words in one of the orders; by 0.1, 0.1 %."""
 
-_HASHES = Struct(f">{BANDS}I")
+AT_ONCE = 4096
+"""Texts whose words are put into orders together; more of them would take up much memory."""
+
+_NUMBER_BYTES = 4
+
+_MIXING = 0x9E3779B97F4A7C15
+"""An odd number with as many ones as zeros, and no pattern."""
 
 _WORD = re.compile(r"[^\W_]+")
 _VARIABLE = re.compile(r"(?<![^\W_])(?:[^\W\d_]*+\d[^\W_]*+|[a-f]{7,}+(?![^\W_]))")
@@ -77,11 +85,14 @@ def _groups(found: Sequence[tuple[Entry, Words]], overlap: float) -> Iterator[li
     itself.
     """
     groups: dict[Words, list[Entry]] = {}
-    agreeing: dict[tuple[int, ...], list[Words]] = defaultdict(list)
+    agreeing: dict[int, list[Words]] = defaultdict(list)
     first: dict[Words, Words] = {}
-    for entry, words in sorted(found, key=_age):
+    ordered = sorted(found, key=_age)
+    sets = list(dict.fromkeys(words for _, words in ordered))
+    begin = _common_beginnings(sets)
+    for entry, words in ordered:
         if words not in first:
-            bands = _bands(words)
+            bands = next(begin)
             near = dict.fromkeys(other for band in bands for other in agreeing.get(band, ()))
             first[words] = next((other for other in near if _jaccard(words, other) >= overlap), words)
             if first[words] is words:
@@ -92,16 +103,52 @@ def _groups(found: Sequence[tuple[Entry, Words]], overlap: float) -> Iterator[li
     yield from groups.values()
 
 
-def _bands(words: Words) -> list[tuple[int, ...]]:
-    """Return the least hashes of the words in each of many orders, with the number of the order."""
-    return [
-        (band, *sorted(hashes)[:ROWS]) for band, hashes in enumerate(zip(*map(_hashes, words), strict=True))
-    ]
+def _common_beginnings(sets: Sequence[Words]) -> Iterator[list[int]]:
+    """Yield for each set a number for every order in which another one begins with the same words."""
+    if not sets:
+        return
+    places: dict[str, int] = {}
+    digests = bytearray()
+    found = []
+    for start in range(0, len(sets), AT_ONCE):
+        some = sets[start : start + AT_ONCE]
+        for word in chain.from_iterable(some):
+            if word not in places:
+                places[word] = len(places)
+                digests += _digest(word)
+        orders = np.frombuffer(bytes(digests), dtype=">u4").reshape(-1, BANDS)
+        found.append(_beginnings(some, places, orders))
+    begin = np.concatenate(found)
+    _, numbers, often = np.unique(begin, return_inverse=True, return_counts=True)
+    common = (often > 1)[numbers].reshape(begin.shape)
+    for row, has in zip(begin, common, strict=True):
+        yield row[has].tolist()
 
 
-@lru_cache(maxsize=65536)
-def _hashes(word: str) -> tuple[int, ...]:
-    return _HASHES.unpack(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_HASHES.size).digest())
+def _beginnings(
+    some: Sequence[Words], places: Mapping[str, int], orders: NDArray[np.uint32]
+) -> NDArray[np.uint64]:
+    """Return a number for what each set begins with in each order; a word has the row `places` of these."""
+    sizes = np.fromiter(map(len, some), dtype=np.int64, count=len(some))
+    words = chain.from_iterable(some)
+    rows = np.fromiter(map(places.__getitem__, words), dtype=np.int64, count=int(sizes.sum()))
+    # With the number of its set in front of each word's, one sort puts all sets into order.
+    sets = np.repeat(np.arange(len(some), dtype=np.uint64) << np.uint64(32), sizes)
+    least = (np.cumsum(sizes) - sizes)[:, None] + np.arange(ROWS)
+    begin = np.empty((len(some), BANDS), dtype=np.uint64)
+    for order in range(BANDS):
+        first = np.sort(sets | orders[rows, order].astype(np.uint64))[least] & np.uint64(0xFFFFFFFF)
+        mixed = np.full(len(some), order, dtype=np.uint64)
+        for at in range(ROWS):
+            mixed = (mixed ^ first[:, at]) * np.uint64(_MIXING)
+            mixed ^= mixed >> np.uint64(29)
+        begin[:, order] = mixed
+    return begin
+
+
+def _digest(word: str) -> bytes:
+    """Return the places of a word in all orders, one behind the other."""
+    return blake2b(word.encode("utf-8", "surrogatepass"), digest_size=BANDS * _NUMBER_BYTES).digest()
 
 
 def _age(found: tuple[Entry, Words]) -> tuple[float, int, str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragmem.domain.lifecycle import Entry, Life
 from ragmem.domain.model import Memory, Scope, content_hash
-from ragmem.domain.templates import masked_words, template_families
+from ragmem.services.templates import masked_words, template_families
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -125,8 +125,9 @@ class Entry:
 
     @property
     def mergeable(self) -> bool:
-        """Tell whether it may become a part of a merged memory."""
-        return self.life is Life.BUFFER and not self.curated and not self.superseded_by
+        """Tell whether it may become a part of a merged memory, as long as it is none."""
+        whole = "merged_from" not in self.memory.metadata
+        return self.life is Life.BUFFER and whole and not self.curated and not self.superseded_by
 
 
 @dataclass(frozen=True, slots=True)

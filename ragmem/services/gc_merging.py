@@ -7,7 +7,8 @@ from ragmem.catalog.archive import Removal
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.gc_runs import GcChange
 from ragmem.catalog.lives import LifeRow
-from ragmem.domain.lifecycle import Life, LifecyclePolicy
+from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.model import Tier
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
@@ -63,10 +64,7 @@ class Merger:
             self.skipped += sum(len(one.members) for one in merges) - sum(len(one.members) for one in fresh)
             self._catalog.memories.accept([(one.memory, one.chunks) for one in fresh])
             self._catalog.gc_runs.link(self._run, {one.memory.id: one.members for one in fresh})
-            reasons = {one.memory.id: f"merged from {len(one.members)} memories" for one in fresh}
-            self._catalog.lives.put(
-                [LifeRow(key, Life.PROVEN, reason=reason) for key, reason in reasons.items()], now=self._now
-            )
+            self._catalog.lives.put(self._lives(fresh), now=self._now)
             self._catalog.gc_runs.note(
                 self._run, "made", [GcChange(one.memory.id, "", one.memory.content_hash) for one in fresh]
             )
@@ -79,6 +77,23 @@ class Merger:
             self._unmake(fresh)
             return []
         return fresh
+
+    def _lives(self, merges: Sequence[Merging]) -> list[LifeRow]:
+        """Return the lives of merged memories: proven, but of those made of what is worth little alone."""
+        members = self._entries(merges)
+        worthy = {key for key, one in members.items() if one.protected or one.memory.tier is Tier.INGEST}
+        return [
+            LifeRow(
+                one.memory.id,
+                None if worthy.isdisjoint(one.members) else Life.PROVEN,
+                reason=f"merged from {len(one.members)} memories",
+            )
+            for one in merges
+        ]
+
+    def _entries(self, merges: Sequence[Merging]) -> dict[str, Entry]:
+        members = [key for one in merges for key in one.members]
+        return self._catalog.lives.some(members, policy=self._policy)
 
     def _unmake(self, merges: Sequence[Merging]) -> None:
         """Take merged memories out again whose originals stay: they say nothing that those do not.
@@ -131,10 +146,10 @@ class Merger:
 
     def _outdated(self, merges: Sequence[Merging]) -> set[str]:
         """Return the members that are not what they were when it was decided to merge them."""
-        members = [key for one in merges for key in one.members]
-        entries = self._catalog.lives.some(members, policy=self._policy)
+        entries = self._entries(merges)
         return {
             key
-            for key in members
+            for one in merges
+            for key in one.members
             if key not in entries or key not in self._items or seen(entries[key]) != self._items[key].seen
         }

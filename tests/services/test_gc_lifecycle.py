@@ -427,3 +427,27 @@ def test_what_was_kept_out_of_the_index_comes_back_as_it_was(memory):
     memory.undo_gc()
     assert list(memory.catalog.memories.each()) == before
     sound(memory)
+
+
+def test_what_is_merged_of_memories_of_little_worth_grows_old_like_any_other(connected):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    plan = connected.plan_gc()
+    with connected.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET tier = 'summarize'")
+    connected.apply_gc(plan)
+    (merged,) = ids(connected)
+    entry = connected.catalog.lives.entry(merged, policy=connected.lifecycle())
+    assert (entry.life, entry.mergeable) == (Life.BUFFER, False)
+    sound(connected)
+
+
+def test_what_is_merged_of_memories_of_which_one_is_of_worth_is_proven(connected):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
+    plan = connected.plan_gc()
+    with connected.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET tier = 'summarize' WHERE id <> ?", (bread[0],))
+    connected.apply_gc(plan)
+    (merged,) = ids(connected)
+    assert connected.catalog.lives.entry(merged, policy=connected.lifecycle()).life is Life.PROVEN

@@ -31,7 +31,7 @@ BATCH_BYTES = 400_000
 QUICK_FILES = 50
 QUICK_SECONDS = 0.2
 QUICK_BYTES = 100_000
-"""What a question takes in before it is answered: so many files, in so much time, none of them larger."""
+"""What a question takes in before it is answered: so many files, in so much time, of that size together."""
 
 AT_LEAST = 4
 """Files that are taken in whatever the time: a slow machine would never come to the first else."""
@@ -141,7 +141,7 @@ def _chosen(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tupl
     would replace that, when its time comes.
     """
     kept_back: set[bytes] = set()
-    chosen = 0
+    chosen = size = 0
     for name in names:
         path = folder / name
         try:
@@ -156,8 +156,10 @@ def _chosen(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tupl
         if too_large:
             kept_back |= places
         elif not places & kept_back:
+            chosen, size = chosen + 1, size + length
+            if limits.bytes is not None and size > limits.bytes:
+                return
             yield path, length
-            chosen += 1
             if chosen == limits.files:
                 return
 

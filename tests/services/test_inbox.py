@@ -426,6 +426,15 @@ def test_what_is_too_large_for_a_question_replaces_nothing_that_was_written_late
         ]
 
 
+def test_a_question_takes_in_no_more_of_long_writes_than_of_short_ones(place: Place):
+    for number in range(3):
+        place.put(f"{number} " + "word " * (QUICK_BYTES // 9))
+    for left in (2, 1, 0):
+        with place.opened() as memory:
+            assert memory.is_stored()
+        assert len(place.names()) == left
+
+
 def test_what_is_too_large_for_a_question_keeps_nothing_else_from_it(place: Place):
     for number in range(QUICK_FILES + 1):
         place.put(f"{number} " + "word " * (QUICK_BYTES // 5))

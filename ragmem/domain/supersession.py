@@ -120,18 +120,23 @@ def behind_successors(
 
     `known` is what is superseded by which of them, beside what they declare of each other. `superseded` among
     the terms of a score tells whence it is, `replaced` what the match stands for. With `history` all of them
-    stay, and the older ones tell by what they are `superseded`. One whose successor is not there stays.
+    stay, and the older ones tell by what they are `superseded`. One whose successor is not there stays, and
+    tells so as well.
     """
     links = {**_told([match.memory for match in matches]), **known}
     if history:
         return [replace(match, superseded=links.get(match.memory.id)) for match in matches]
     by_id = {match.memory.id: match for match in matches}
-    links = {older: link for older, link in links.items() if older in by_id and link.newer in by_id}
+    links = {older: link for older, link in links.items() if older in by_id}
     if not links:
         return list(matches)
-    kept = {key: match for key, match in by_id.items() if key not in links}
+    kept = {
+        key: replace(match, superseded=links[key]) if key in links else match
+        for key, match in by_id.items()
+        if key not in links or links[key].newer not in by_id
+    }
     for older, link in links.items():
-        if link.newer in kept:
+        if older not in kept and link.newer in kept:
             kept[link.newer] = _raised(kept[link.newer], by_id[older].score, link)
     return list(kept.values())
 

@@ -209,9 +209,16 @@ def _in_place(
 ) -> list[Weighed]:
     """Return what holds of these memories: each superseded one gives its place to the one that holds.
 
-    That one comes in where it was not found itself, but for `alone`: then only what was found is shown.
+    That one comes in where it was not found itself, but for `alone`: then only what was found is shown, the
+    superseded one as well where nothing found is in its place.
     """
     kept = {item.memory_id: item for item in weighed if item.memory_id not in links}
+    if alone:
+        kept |= {
+            item.memory_id: item
+            for item in weighed
+            if item.memory_id in links and links[item.memory_id].newer not in kept
+        }
     inherited: dict[str, float] = {}
     for item in weighed:
         if item.memory_id in links:

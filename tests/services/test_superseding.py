@@ -111,8 +111,14 @@ def test_the_newer_memory_comes_in_where_only_the_older_was_found(memory):
         [Supersession(older.id, newer.id, older.event_time, newer.event_time, "declared", "said", NOW)]
     )
     assert uris(asked(memory, "quokka parser tabs")) == ["new"]
-    assert uris(asked(memory, '"quokka parser" tabs')) == []
     assert uris(asked(memory, "quokka parser tabs", kinds=(Kind.PREFERENCE,))) == []
+
+
+def test_its_exact_words_in_quotes_find_a_hidden_memory_and_say_what_it_is(ferry):
+    (match,) = asked(ferry, '"harbour folder"').matches
+    assert match.memory.uri == "old"
+    assert match.superseded.rule == "moved"
+    assert [one.memory.uri for one in asked(ferry, '"ferry timetable"').matches] == ["new"]
 
 
 def test_the_older_memory_is_found_again_when_the_newer_one_is_gone(ferry):

@@ -6,6 +6,7 @@ consequence or a rule.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.blocks import Form, units
@@ -88,16 +89,33 @@ _JUST_NOW = re.compile(
     r"\b(?:i|me|my|you|your|today|tomorrow|yesterday|tonight|now|just|currently|here|this (?:morning|"
     r"time|week)|"
     r"(?:ha[sd]|have)(?: not)?(?: \w+)? \w+(?:ed|en|wn|one)|(?:ha[sd]|have) been|complete|successfully?|"
-    r"(?:was|were) (?:\w+ )?(?:successful|fixed|added|removed|updated|created))\b|^\W*\w+:\s|\?",
+    r"(?:was|were) (?:\w+ )?(?:successful|fixed|added|removed|updated|created))\b",
     _FLAGS,
 )
+_JUST_NOW_WORDS = frozenset(
+    "i me my you your today tomorrow yesterday tonight now just currently here this had has have complete"
+    " successful successfull successfully was were".split()
+)
+"""Without one of these nothing tells of just now; most sentences have none, and that is told at once."""
+_LABELLED = re.compile(r"\W*\w+:\s")
+_LETTERS = re.compile(r"[a-z]+")
+_CAPITALS = re.compile(r"[A-Z][A-Za-z]*[A-Z]")
+
+
+def _by_first_word(phrases: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for phrase in phrases:
+        first = phrase.split()[0]
+        found[first] = (*found.get(first, ()), f" {phrase} ")
+    return found
+
 
 SAID = tuple(
     (
         name,
         weight,
         frozenset(word for word in said if " " not in word),
-        tuple(f" {w} " for w in said if " " in w),
+        _by_first_word([w for w in said if " " in w]),
     )
     for name, weight, said in (
         ("cause", 0.8, _CAUSE.replace("\n", "").split("|")),
@@ -105,7 +123,7 @@ SAID = tuple(
         ("rule", 0.6, _RULE.replace("\n", "").split("|")),
     )
 )
-"""What words and phrases are evidence of, and what that counts, once in a sentence."""
+"""What words and phrases are evidence of, and what that counts, once in a sentence; phrases by first word."""
 
 FORMS = (("value", 0.5, _VALUE), ("quotation", 0.4, _QUOTED))
 """The same of what has a form."""
@@ -172,7 +190,13 @@ def substance_of(text: str) -> Substance:
 
 
 def _stated(sentence: str) -> float:
-    return PASSING if _JUST_NOW.search(sentence) else STATEMENT
+    passing = "?" in sentence or _LABELLED.match(sentence)
+    # Some letters of other scripts count for one of ours where case does not matter.
+    if not passing and not (
+        sentence.isascii() and _JUST_NOW_WORDS.isdisjoint(_LETTERS.findall(sentence.lower()))
+    ):
+        passing = _JUST_NOW.search(sentence)
+    return PASSING if passing else STATEMENT
 
 
 def _evidence(sentence: str) -> list[tuple[str, float]]:
@@ -182,7 +206,8 @@ def _evidence(sentence: str) -> list[tuple[str, float]]:
     found = [
         (name, weight)
         for name, weight, single, phrases in SAID
-        if not words.isdisjoint(single) or any(phrase in phrased for phrase in phrases)
+        if not words.isdisjoint(single)
+        or any(phrase in phrased for first in words.intersection(phrases) for phrase in phrases[first])
     ]
     found += [(name, weight) for name, weight, pattern in FORMS if pattern.search(sentence)]
     named = set(identifiers(sentence)) | {match.group() for match in _SLASHED.finditer(sentence)}
@@ -190,6 +215,7 @@ def _evidence(sentence: str) -> list[tuple[str, float]]:
         found.append(("identifier", NAMED * (1 + min(MOST_NAMED, len(named) - 1) / 2)))
     if not words.isdisjoint(COMMANDS):
         found.append(("command", KNOWN))
-    if not words.isdisjoint(KNOWN_NAMES) or _COMPOUND.search(sentence):
+    compound = "-" in sentence or "_" in sentence or _CAPITALS.search(sentence)
+    if not words.isdisjoint(KNOWN_NAMES) or (compound and _COMPOUND.search(sentence)):
         found.append(("name", KNOWN))
     return found

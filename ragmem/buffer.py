@@ -208,11 +208,11 @@ def _moment(text: str, number: int) -> "datetime":
 
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             f'line {number}: "{text}" is not a date', hint="write 2026-03-15T10:00:00Z"
         ) from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 _LINE_HINT = '{"text": "what to remember", "type": "decision", "title": "...", "tags": ["..."]}'

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
         ("x" * (inbox.MOST_BYTES + 1), {}, "the text is longer than 8,388,608 bytes"),
         (SAID, {"type": "wish"}, '"wish" is no type of an entry'),
         (SAID, {"kind": "wish"}, '"wish" is no kind of a text'),
+        (SAID, {"event_time": datetime.fromisoformat("0001-01-01T00:00+14:00")}, "is not a date"),
         (SAID, {"title": "\udcff"}, "no UTF-8 in title, tags and metadata"),
         (SAID, {"metadata": {"a": "x" * 300_000}}, "title, tags and metadata are longer"),
         (SAID, {"project": "../other"}, '"../other" cannot be a project name'),
@@ -179,6 +181,8 @@ def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
         ('"good"\n{"text": "x", "tittle": "y"}', 'line 2 says "tittle"'),
         ('"good"\n{"text": "x", "tags": "y"}', 'line 2 says "tags"'),
         ('"good"\n{"text": "x", "event_time": "soon"}', 'line 2: "soon" is not a date'),
+        ('"good"\n{"text": "x", "event_time": "0001-01-01T00:00+14:00"}', "is not a date"),
+        ('"good"\n{"text": "x", "event_time": "9999-12-31T23:59-14:00"}', "is not a date"),
         ('"good"\n"  "', "the text is empty"),
         ('"good"\n{"text": "x", "type": "wish"}', '"wish" is no type'),
         ('"good"\n{"text": "x", "title": "\\ud83d"}', "no UTF-8 in title"),

@@ -156,6 +156,13 @@ def seal(
         raise UsageError(f'"{type}" is no type of an entry', hint=f"types: {', '.join(TYPES)}")
     if kind and kind not in KINDS:
         raise UsageError(f'"{kind}" is no kind of a text', hint=f"kinds: {', '.join(KINDS)}")
+    try:
+        # In UTC there may be no such year, and the catalog counts in UTC.
+        _ = event_time and event_time - (event_time.utcoffset() or event_time - event_time)
+    except OverflowError as error:
+        raise UsageError(
+            f'"{event_time}" is not a date of the years 1 to 9999', hint="write 2026-03-15T10:00:00Z"
+        ) from error
     said = {
         "type": type,
         "kind": kind,

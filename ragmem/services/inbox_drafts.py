@@ -41,13 +41,18 @@ def said(write: Write) -> tuple[datetime, datetime | None, Kind | None]:
     fields = write.fields
     try:
         at = datetime.fromtimestamp(int(fields["at"]) // NANOSECONDS, UTC)
-        event = datetime.fromisoformat(fields["event"]) if "event" in fields else None
+        event = _in_utc(datetime.fromisoformat(fields["event"])) if "event" in fields else None
         kind = Kind(fields["kind"]) if "kind" in fields else None
         int(fields.get("modified", 0))
         EntryType(fields.get("type", EntryType.NOTE))
     except (KeyError, ValueError, OverflowError, OSError) as error:
         raise SourceError(f"its head says what cannot be: {error}") from error
-    return at, event.replace(tzinfo=event.tzinfo or UTC) if event else None, kind
+    return at, event, kind
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return a moment in UTC, as which one without a zone is taken; raises OverflowError before year 1."""
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _read(write: Write, scope: Scope, settings: Settings) -> list[Draft]:

@@ -330,6 +330,7 @@ def sealed(header: str, content: bytes) -> bytes:
         ("at 1\ntype wish", b"text", "its head says what cannot be"),
         ("at 1\nkind wish", b"text", "its head says what cannot be"),
         ("at 1\nevent soon", b"text", "its head says what cannot be"),
+        ("at 1\nevent 0001-01-01T00:00:00+14:00", b"text", "its head says what cannot be"),
     ],
 )
 def test_a_file_whose_sum_is_right_and_whose_content_is_not_is_set_aside(

@@ -11,6 +11,7 @@ from ragmem.receiving import Receiving
 if TYPE_CHECKING:
     from ragmem.catalog.archive import Archived
     from ragmem.catalog.gc_runs import GcRun
+    from ragmem.services.connecting import Connected
     from ragmem.services.gc_apply import Outcome
     from ragmem.services.gc_items import Plan
     from ragmem.services.gc_purge import Purge
@@ -133,12 +134,23 @@ class Tending(Receiving):
             return None
         return tend(
             self.catalog.database,
+            connect=lambda: self._connect(budget_s / 2, progress),
             plan=lambda: self.plan_gc(budget_s=budget_s / 2, progress=progress),
             apply=lambda decided: self.apply_gc(
                 decided, caller="idle", budget_s=budget_s / 2, progress=progress
             ),
             merges=self.settings.lifecycle.merge_by != "llm",
         )
+
+    def _connect(self, budget_s: float, progress: "Progress | None") -> "Connected | None":
+        """Connect for so many seconds at most; None where no model can be had."""
+        from ragmem.services.connecting import connect
+
+        self.take_in()
+        try:
+            return connect(self.catalog, self.store, now=now(), budget_s=budget_s, progress=progress)
+        except BackendError:
+            return None
 
     def undo_gc(self, run: str = "") -> "Undone":
         """Take back what a gc run did, the latest unless one is named."""

@@ -41,12 +41,6 @@ def signature(database: Database) -> str:
     return "/".join(counts)
 
 
-def compared(database: Database) -> int:
-    """Return how many memories were compared with the others of their project."""
-    with database.read() as connection:
-        return int(connection.execute("SELECT count(*) FROM compared").fetchone()[0])
-
-
 def mark_of(database: Database) -> Mark | None:
     """Return the last mark; None where there is none that this release can read."""
     content = _kept(database, KEY)

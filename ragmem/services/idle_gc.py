@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ragmem.catalog.database import Database
-from ragmem.catalog.idle_mark import compared, was_seen
+from ragmem.catalog.idle_mark import was_seen
+from ragmem.services.connecting import Connected
 from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import MERGED, Plan
 
@@ -26,30 +27,30 @@ class Tended:
 def tend(
     database: Database,
     *,
+    connect: Callable[[], Connected | None],
     plan: Callable[[], Plan],
     apply: Callable[[Plan], Outcome],
     merges: bool,
 ) -> Tended:
-    """Plan, which connects what is not connected yet, and carry out what may be done without a person.
+    """Connect what is not connected yet, then plan, and carry out what may be done without a person.
 
-    Without `merges` nothing is merged.
+    `connect` gives None where no model can be had. Without `merges` nothing is merged.
     """
-    before = compared(database)
-    decided = plan()
-    if not merges:
-        decided = _unmerged(decided)
-    waiting = decided.uncompared
-    # Where nothing more could be compared, to go on at once would be to try again and again.
-    finished = not waiting or compared(database) == before
-    if decided.empty:
-        return Tended("", waiting, finished)
+    found = connect()
+    waiting = found.waiting if found else 0
+    if found and waiting and found.new:
+        # A plan would leave most projects as they are, and take long to say so.
+        return Tended("", waiting, finished=False)
     if not was_seen(database):
         # The first time on a home that nobody has looked through is no time for surprises.
-        return Tended(f"nobody has seen a plan of this memory yet; {LOOK}", waiting, finished)
+        return Tended(f"nobody has seen a plan of this memory yet; {LOOK}", waiting)
+    decided = plan() if merges else _unmerged(plan())
+    if decided.empty:
+        return Tended("", decided.uncompared)
     if decided.large:
         told = f"{decided.leaving:,} of {decided.searched:,} memories would go, more than half; {LOOK}"
-        return Tended(told, waiting, finished)
-    return Tended("", waiting, not apply(decided).stopped and finished)
+        return Tended(told, decided.uncompared)
+    return Tended("", decided.uncompared, finished=not apply(decided).stopped)
 
 
 def _unmerged(decided: Plan) -> Plan:

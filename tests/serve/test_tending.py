@@ -9,13 +9,14 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from ragmem.catalog.idle_mark import compared, mark_of, signature, was_seen
+from ragmem.catalog.idle_mark import mark_of, signature, was_seen
 from ragmem.domain.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem, now
 from ragmem.serve.activity import Activity
 from ragmem.serve.tending import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
 from ragmem.serve.workers import Workers
+from ragmem.services.connecting import Connected
 from ragmem.services.gc_items import Merging
 from ragmem.services.invariants import violations
 
@@ -24,15 +25,24 @@ FACTS = (
     "Root cause of the empty board: the cache key of `board.py` lacked the harbour, so all shared one entry.",
     "The nightly backup failed with exit code 23, since rsync met a socket in /srv/tides/run; exclude it.",
 )
+DECISIONS = (
+    "We decided to keep the lamp on pier 4 lit all winter.",
+    "Use tabs in `harbour.mk`; make(1) refuses anything else.",
+    "Invoices go out on Mondays, since the bank closes early on Fridays.",
+    "The dredger is chartered from Oslo, because our own one sinks.",
+    "Passwords of the gauges are rotated by hand in March.",
+    "I want the chart in blue; red reads as an alarm.",
+    "We chose Zig for the bootloader over C for its errors.",
+    "Gulls are counted twice a day and never at noon.",
+    "The ferry's timetable wins where two of them disagree.",
+)
 IDLE = {"RAGMEM_LIFECYCLE_IDLE_MINUTES": "0.005"}
 
 
 def fill(memory, name, count=1):
     """Store facts twice each, `count` times: half of them is what gc removes, and little enough of it all."""
     texts = [f"{name} {number}: {fact}" for number in range(count) for fact in FACTS]
-    rest = [
-        f"We decided on {name} {number}, because the quay is {number * 7919:x} m long." for number in range(9)
-    ]
+    rest = [f"{name}: {decision}" for decision in DECISIONS]
     memory.ingest(
         [
             Draft("notes", f"/n/{name}/{place}", text, scope=Scope("p-one"))
@@ -168,25 +178,41 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
 def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(open_memory, quiet, monkeypatch):
     memory = open_memory()
     fill(memory, "one")
-    planned, asked = Ragmem.plan_gc, []
-
-    def half(self, **more):
-        """Compare all, and say that one is left, as where time was up."""
-        asked.append(compared(memory.catalog.database))
-        return replace(planned(self, **more), items=(), uncompared=1)
-
-    monkeypatch.setattr(Ragmem, "plan_gc", half)
+    done = iter([Connected(new=9, waiting=6), Connected(new=0, waiting=6), Connected(new=6)])
+    monkeypatch.setattr("ragmem.services.connecting.connect", lambda *_, **__: next(done))
     tend(memory, quiet, pytest.fail)
-    assert mark_of(memory.catalog.database) is None
-    # Now nothing more could be compared: it waits some hours, though not for a change.
+    assert (mark_of(memory.catalog.database), runs(memory)) == (None, [])
+    # Where nothing more could be compared, the rest is done; it waits some hours, though not for a change.
     for _ in range(2):
         tend(memory, quiet, pytest.fail)
-    assert mark_of(memory.catalog.database).signature == ""
-    assert asked == [0, len(memory.catalog.memories.ids())]
+    assert mark_of(memory.catalog.database) is not None
+    assert len(runs(memory)) == 1
+    fill(memory, "two")
     later = now() + EVERY
     monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
     tend(memory, quiet, pytest.fail)
-    assert len(asked) == 3
+    assert len(runs(memory)) == 2
+
+
+def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed(
+    open_memory, quiet, monkeypatch
+):
+    memory = open_memory()
+    fill(memory, "one")
+    planned, asked = Ragmem.plan_gc, []
+
+    def lacking(self, **more):
+        asked.append(1)
+        return replace(planned(self, **more), items=(), uncompared=3)
+
+    monkeypatch.setattr(Ragmem, "plan_gc", lacking)
+    for _ in range(2):
+        tend(memory, quiet, pytest.fail)
+    assert asked == [1]
+    later = now() + EVERY
+    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    tend(memory, quiet, pytest.fail)
+    assert asked == [1, 1]
 
 
 def test_what_a_language_model_is_to_merge_is_left_to_a_person(open_memory, monkeypatch):

@@ -121,8 +121,13 @@ def stem(word: str) -> str:
     return _without_e(word)
 
 
+_SHAPES = {code: "v" if chr(code) in "aeiou" else "c" for code in range(128)}
+
+
 def _shape(stem: str) -> str:
     """Return v for each vowel and c for each consonant; a y is a vowel behind a consonant."""
+    if "y" not in stem and stem.isascii():
+        return stem.translate(_SHAPES)
     shape = ""
     for letter in stem:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))

@@ -103,7 +103,7 @@ def _compare(
         if not start and len(part) > 2 * count:
             # Nothing is known yet of what is among the best, but this part tells what is not.
             least = np.maximum(least, np.partition(products, -count, axis=1)[:, -count])
-        here, there = np.nonzero(products >= least[:, None])
+        here, there = _at_least(products, least)
         places = np.concatenate([places, here])
         found = np.concatenate([found, part[there]])
         cosines = np.concatenate([cosines, products[here, there]])
@@ -122,6 +122,13 @@ def _products(space: Space, rows: Rows, columns: Rows) -> Vectors:
     same = np.flatnonzero(columns[places] == rows)
     products[same, places[same]] = -2.0
     return products
+
+
+def _at_least(products: Vectors, least: Vectors) -> tuple[Rows, Rows]:
+    """Return the rows and columns where a product is at least what is wanted of its row."""
+    # In one dimension numpy finds them in a tenth of the time.
+    rows, columns = np.divmod(np.flatnonzero(products >= least[:, None]), products.shape[1])
+    return rows, columns
 
 
 def _raised(least: Vectors, places: Rows, cosines: Vectors, count: int) -> Vectors:
@@ -200,7 +207,7 @@ def _in_cell(
     wanted = least[here]
     if 0 < count < len(members):
         wanted = np.maximum(wanted, np.partition(products, -count, axis=1)[:, -count])
-    one, other = np.nonzero(products >= wanted[:, None])
+    one, other = _at_least(products, wanted)
     return here[one], members[other], products[one, other]
 
 

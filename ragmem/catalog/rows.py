@@ -12,6 +12,8 @@ from ragmem.errors import StoreDamagedError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 _WRONG = (ValueError, TypeError, OverflowError)
 
@@ -48,8 +50,11 @@ class Outline:
 
 
 def to_stamp(moment: datetime) -> int:
-    """Return microseconds since 1970 in UTC, exactly."""
-    return (moment - _EPOCH) // _MICROSECOND
+    """Return microseconds since 1970 in UTC, exactly.
+
+    A zone can put a moment hours outside the years 1 to 9999: it counts as the first or last one of these.
+    """
+    return min(max((moment - _EPOCH) // _MICROSECOND, _FIRST), _LAST)
 
 
 def from_stamp(stamp: int) -> datetime:

@@ -30,4 +30,9 @@ def parse_moment(text: str, *, now: datetime) -> datetime:
         raise UsageError(
             f'"{text}" is not a date', hint="write 2026-03-15, 2026-03-15T10:00, or a span such as 7d, 3w, 6m"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise UsageError(f'"{text}" is not a date of the years 1 to 9999', hint="write 2026-03-15") from None
+    return moment

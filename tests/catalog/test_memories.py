@@ -2,7 +2,7 @@
 
 import tempfile
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -55,6 +55,17 @@ def test_accepting_twice_is_accepting_once(catalog, make):
         len(rows(catalog, "lexicon_memories")),
     )
     assert again == first
+
+
+@pytest.mark.parametrize(
+    ("year", "day", "hours"),
+    [(1, (1, 1, 0), timedelta(hours=14)), (9999, (12, 31, 23), timedelta(hours=-14))],
+)
+def test_a_moment_that_its_zone_puts_outside_of_all_years_can_be_read_again(catalog, make, year, day, hours):
+    memory, chunks = make("a", LONG)
+    moment = datetime(year, *day, tzinfo=timezone(hours))
+    catalog.memories.accept([(replace(memory, event_time=moment), chunks)])
+    assert [found.event_time.year for found in catalog.memories.each()] == [year]
 
 
 def test_what_is_accepted_comes_back_as_it_was(catalog, make):

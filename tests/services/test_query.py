@@ -215,7 +215,18 @@ def test_dates_as_people_type_them(text, expected):
     assert parse_moment(text, now=NOW) == expected
 
 
-@pytest.mark.parametrize("text", ["soon", "2026-13-01", "7x", "", "99999999999d"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "soon",
+        "2026-13-01",
+        "7x",
+        "",
+        "99999999999d",
+        "0001-01-01T00:00+14:00",
+        "9999-12-31T23:00-14:00",
+    ],
+)
 def test_a_text_that_is_no_date_is_refused_by_name(text):
     with pytest.raises(UsageError, match="is not a date"):
         parse_moment(text, now=NOW)

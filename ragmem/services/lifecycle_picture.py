@@ -100,7 +100,7 @@ def _alike(found: Similarity) -> list[Chart]:
         note += f" Measured {found.measured:%Y-%m-%d}."
     connects = Mark(found.threshold, "half way to related")
     if not sum(found.nearest):
-        return [Histogram("How near memories are (cosine)", LOWEST, 1.0, (0,), [connects], note)]
+        return [Histogram("How near memories are (cosine)", LOWEST, 1.0, found.nearest, [connects], note)]
     return [
         Histogram(
             "Any two memories of a project (cosine)",

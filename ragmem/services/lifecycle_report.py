@@ -12,11 +12,13 @@ from ragmem.catalog.lifecycle_counts import ArchivedCount, archived_counts, merg
 from ragmem.domain.ageing import age
 from ragmem.domain.clusters import clusters
 from ragmem.domain.connections import CONNECTED, Scale, known_scale
-from ragmem.domain.lifecycle import Connection, Decision, Entry, EntryType, Life, LifecyclePolicy
+from ragmem.domain.lifecycle import Decision, Entry, EntryType, Life, LifecyclePolicy
 from ragmem.domain.model import State
+from ragmem.domain.redaction import redact
 from ragmem.domain.substance import substance
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsVectors, Store
+from ragmem.services.likeness import alike
 from ragmem.services.memory_vectors import sampled_cosines
 
 CLASSES = 24
@@ -27,6 +29,9 @@ LOWEST = -0.2
 
 TITLE = 80
 """Characters of a text that stand for a title where there is none."""
+
+READ = 400
+"""Characters of a text that are looked at for that: a secret that is cut short is not known for one."""
 
 MERGED = "cluster"
 """The rule of archived memories whose text lives on in a merged one."""
@@ -157,7 +162,7 @@ def lifecycle_report(
         promoted=sum(map(_promoted, entries)) + by_rule.get(MERGED, 0),
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
-        groups=_groups(catalog, entries, connections, policy, limit),
+        groups=_groups(catalog, store, entries, policy, limit),
         loners=[_loner(*one) for one in lonely[:limit]],
         at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
         similarity=similarity,
@@ -193,22 +198,30 @@ def _promoted(entry: Entry) -> bool:
 
 def _groups(
     catalog: Catalog,
+    store: Store,
     entries: Sequence[Entry],
-    connections: Sequence[Connection],
     policy: LifecyclePolicy,
     limit: int,
 ) -> list[Group]:
     """Return the largest clusters: those that gc would merge, and those that it did."""
     free = [entry for entry in entries if entry.mergeable and entry.memory.state is State.INDEXED]
-    known = {entry.id for entry in free}
-    linked = [one for one in connections if one.first in known and one.second in known]
+    try:
+        likes = alike(catalog, store, free)
+    except BackendError:  # Without a model nothing is merged either; the report tells so elsewhere.
+        likes = []
     found = [
-        Group(len(cluster.members), first.id, _title(first), first.scope.project, merged=False)
-        for cluster in clusters(free, linked, minimum=policy.min_cluster)
+        Group(
+            len(cluster.members),
+            first.id,
+            _title(first.memory.title, first.text),
+            first.scope.project,
+            merged=False,
+        )
+        for cluster in clusters(free, likes, minimum=policy.min_cluster)
         for first in cluster.members[:1]
     ]
     found += [
-        Group(one.originals, one.id, one.title, one.project, merged=True)
+        Group(one.originals, one.id, _title(one.title), one.project, merged=True)
         for one in merged_counts(catalog.database, _projects(entries), limit=limit)
     ]
     return sorted(found, key=lambda group: (-group.size, group.id))[:limit]
@@ -237,7 +250,7 @@ def _loner(left: int, entry: Entry, decision: Decision) -> Loner:
     told = substance(entry)
     return Loner(
         entry.id,
-        _title(entry),
+        _title(entry.memory.title, entry.text),
         entry.scope.project,
         decision.action,
         decision.age,
@@ -248,9 +261,12 @@ def _loner(left: int, entry: Entry, decision: Decision) -> Loner:
     )
 
 
-def _title(entry: Entry) -> str:
-    """Return what people know a memory by: many of what was said have no title."""
-    return entry.memory.title or " ".join(entry.text[:TITLE].split())
+def _title(title: str, text: str = "") -> str:
+    """Return what people know a memory by, in one line and without secrets: not all have a title."""
+    shown = " ".join(redact(title or text[:READ])[0].split())
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in shown)[
+        : None if title else TITLE
+    ]
 
 
 def _compared(

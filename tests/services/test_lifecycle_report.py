@@ -168,6 +168,25 @@ def test_the_charts_keep_to_the_terminal_and_need_no_colours(command, columns):
     assert "\x1b" not in command("--all", FORCE_COLOR="1", NO_COLOR="1").stdout
 
 
+def test_a_title_neither_drives_the_terminal_nor_shows_a_secret(lived, command):
+    memory, ids = lived
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    title = f'\x1b]0;owned\x07 one\ntwo <b>&" {secret}'
+    with memory.catalog.database.write() as connection:
+        connection.execute(
+            "UPDATE memories SET title = ? WHERE id IN (?, ?)", (title, ids["tide1"], ids["alone"])
+        )
+    memory.catalog.gc_runs.link("run", {ids["tide1"]: ["a" * 26, "b" * 26, "c" * 26]})
+    for shown in (command("--all").stdout, command("--all", "--svg", "-").stdout):
+        assert "owned" in shown
+        assert not {"\x1b", "\x07"} & set(shown)
+        assert "one\ntwo" not in shown
+        assert secret[:12] not in shown
+    told = command("--all", "--json").stdout
+    assert "owned" in told
+    assert secret not in told
+
+
 def test_json_tells_all_of_it(command, lived):
     memory, ids = lived
     document = json.loads(command("--all", "--json").stdout)

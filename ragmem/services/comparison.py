@@ -1,6 +1,7 @@
 """Compares memories of one project with each other, and writes what is connected."""
 
 import itertools
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
@@ -86,8 +87,11 @@ class Comparison:
         for number, title, text, summary in self._connections.texts(numbers):
             yield number, title, text, summary, self._names.get(number, ())
 
-    def write_fresh(self) -> Iterator[tuple[int, int]]:
-        """Compare what was not, and write it; yield how many memories and connections after each write."""
+    def write_fresh(self, *, until: float | None = None) -> Iterator[tuple[int, int]]:
+        """Compare what was not, and write it; yield how many memories and connections after each write.
+
+        When the clock (`time.monotonic`) is past `until`, what was judged is written at once.
+        """
         fresh = [place for place, one in enumerate(self._members) if not one.compared]
         done: set[int] = set()
         asked: list[Member] = []
@@ -95,7 +99,8 @@ class Comparison:
         for near in self._search(fresh):
             asked += [self._members[place] for place in near.asked.tolist()]
             judged.append(self._judged(near))
-            if len(asked) >= max(AT_ONCE, len(fresh) // WRITES):
+            late = until is not None and time.monotonic() > until
+            if late or len(asked) >= max(AT_ONCE, len(fresh) // WRITES):
                 yield self._written(asked, judged, done)
                 asked, judged = [], []
         if asked:

@@ -74,7 +74,7 @@ def connect(
     until = None if budget_s is None else time.monotonic() + budget_s
     done = written = 0
     for project in waiting:
-        for compared, edges in _compare(catalog, store, project, scale.scale):
+        for compared, edges in _compare(catalog, store, project, scale.scale, until):
             done += compared
             written += edges
             told.advance(compared)
@@ -83,7 +83,9 @@ def connect(
     return Connected(done, written, left - done, scale=scale)
 
 
-def _compare(catalog: Catalog, store: ShowsVectors, project: str, scale: Scale) -> Iterable[tuple[int, int]]:
+def _compare(
+    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, until: float | None
+) -> Iterable[tuple[int, int]]:
     """Yield how many memories and connections were written each time."""
     from ragmem.services.comparison import Comparison  # noqa: PLC0415 - numpy
 
@@ -92,9 +94,10 @@ def _compare(catalog: Catalog, store: ShowsVectors, project: str, scale: Scale) 
     members = catalog.connections.count_of(project)
     if len(fresh) * FEW > members:
         every = catalog.connections.members(project, model)
-        return Comparison(catalog, store, project, scale, every, all_of_project=True).write_fresh()
+        whole = Comparison(catalog, store, project, scale, every, all_of_project=True)
+        return whole.write_fresh(until=until)
     near = _near(catalog, store, project, [one.id for one in fresh])
-    return _comparison(catalog, store, project, scale, near).write_fresh()
+    return _comparison(catalog, store, project, scale, near).write_fresh(until=until)
 
 
 def _comparison(

@@ -62,7 +62,9 @@ class SharedWords:
 
     def _learn(self, places: Rows) -> None:
         """Read the words of those places that were not asked for before."""
-        new = np.unique(places[self._lengths[places] == _UNREAD])
+        wanted = np.zeros(len(self._lengths), np.bool_)
+        wanted[places] = True
+        new = np.flatnonzero(wanted & (self._lengths == _UNREAD))
         for start in range(0, len(new), AT_ONCE):
             part = new[start : start + AT_ONCE]
             found, sizes, words, often = self._counted(self._read(part))

@@ -7,6 +7,7 @@ import pytest
 
 from ragmem.backends import fake, lightrag, minilm
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.connections import Connections
 from ragmem.catalog.entity_settling import Told
 from ragmem.catalog.invariants import violations
 from ragmem.catalog.postgres import PostgresDatabase
@@ -181,6 +182,31 @@ def test_what_was_written_before_a_stop_stays_and_the_rest_follows(tmp_path, mod
     assert stopped.pairs() == whole.pairs()
     whole.close()
     stopped.close()
+
+
+def test_a_run_that_is_out_of_time_writes_what_it_has_judged_and_reads_no_further(world, monkeypatch):
+    texts = [
+        f"Rule {n} of the harbour: no ship of line {n} may enter before the pilot has left." for n in range(8)
+    ]
+    for n, text in enumerate(texts):
+        world.put([text], spec=f"spec{n // 2}")
+    monkeypatch.setattr(comparison, "AT_ONCE", 2)
+    monkeypatch.setattr(comparison, "WRITES", 1)
+    monkeypatch.setattr(comparison, "USUAL", 2)
+    read = []
+    texts_of = Connections.texts
+
+    def counted(connections, numbers):
+        for row in texts_of(connections, numbers):
+            read.append(row)
+            yield row
+
+    monkeypatch.setattr(Connections, "texts", counted)
+    first = world.connect(budget_s=0)
+    assert (first.new, first.waiting) == (2, 6)
+    assert len(read) < len(texts)
+    last = world.connect()
+    assert (last.new, last.waiting) == (6, 0)
 
 
 def test_a_text_that_changed_is_connected_anew(world):

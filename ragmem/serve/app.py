@@ -46,14 +46,17 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await workers.run(lambda: warm_up(memory, warn))
         tending = asyncio.create_task(tend_when_idle(memory, activity, workers, warn))
+        tending.add_done_callback(lambda task: _tell_bug(task, warn))
         try:
             yield
         finally:
             activity.end()
             tending.cancel()
-            with suppress(asyncio.CancelledError):
-                await tending
-            workers.close()
+            try:
+                with suppress(asyncio.CancelledError):
+                    await tending
+            finally:
+                workers.close()
 
     # The pages of documentation would load scripts from elsewhere; the description itself stays.
     app = FastAPI(
@@ -71,6 +74,12 @@ def create_app(
     app.add_middleware(Guard, token=token, names=names)
     app.include_router(rest.routes(memory, workers))
     return app
+
+
+def _tell_bug(task: asyncio.Task[None], warn: Callable[[str], None]) -> None:
+    """Tell of what ended it: it raises at the end of the server, which may be days later."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        warn(f"the memory is no longer tended: this is a bug in ragmem: {error!r}")
 
 
 def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:

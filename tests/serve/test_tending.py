@@ -355,3 +355,22 @@ def test_a_server_that_is_told_to_end_while_it_tends_ends_soon(open_memory, conn
         began = time.monotonic()
     assert time.monotonic() - began < 5
     assert told == ["ended"]
+
+
+def test_a_bug_that_ends_the_tending_is_told_at_once(open_memory, connect, monkeypatch):
+    memory = open_memory(**IDLE)
+    fill(memory, "one")
+    told = threading.Event()
+
+    def broken(self, **_):
+        raise ZeroDivisionError
+
+    def serve():
+        monkeypatch.setattr(Ragmem, "tend", broken)
+        with connect(memory, warn=lambda line: told.set() if "ZeroDivisionError" in line else None) as client:
+            client.runner.run(asyncio.to_thread(told.wait, 20))
+            assert client.get("/health").status_code == 200
+
+    with pytest.raises(ZeroDivisionError):
+        serve()
+    assert told.is_set()

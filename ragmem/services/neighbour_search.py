@@ -20,6 +20,9 @@ EXACT_PAIRS = 400_000_000
 _ROWS, _COLUMNS = 1024, 8192
 """Of a product that is made at a time: 32 MB."""
 
+_FIRST = 1024
+"""Columns that tell what is not among the best; more tell it better, and take longer than that saves."""
+
 _SAMPLED_PER_CELL = 40
 """Vectors of which a cell's middle is found, on average."""
 
@@ -101,8 +104,8 @@ def _compare(
         part = columns[start : start + _COLUMNS]
         products = _products(space, rows, part)
         if not start and len(part) > 2 * count:
-            # Nothing is known yet of what is among the best, but this part tells what is not.
-            least = np.maximum(least, np.partition(products, -count, axis=1)[:, -count])
+            # Nothing is known yet of what is among the best, but the first ones tell what is not.
+            least = np.maximum(least, np.partition(products[:, :_FIRST], -count, axis=1)[:, -count])
         here, there = _at_least(products, least)
         places = np.concatenate([places, here])
         found = np.concatenate([found, part[there]])

@@ -22,6 +22,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
+from ragmem.domain.redaction import redact, redact_document
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.gc_apply import Outcome
@@ -123,7 +124,7 @@ def gc(
             _say_plan(plan, everything=everything)
         if not only and not project:
             memory.gc_was_seen()
-        document = _document(plan, dry_run=dry_run, everything=everything)
+        document = redact_document(_document(plan, dry_run=dry_run, everything=everything)) if as_json else {}
         if dry_run or plan.empty:
             if as_json:
                 say_json(document)
@@ -211,7 +212,7 @@ def _restore(memory: Ragmem, prefix: str, *, as_json: bool) -> int:
     if as_json:
         say_json({"schema": 1, "restored": item.memory.id, "run": item.run, "rule": item.rule, "note": note})
     else:
-        say(f"restored {item.memory.short_id}  {item.memory.title or item.memory.uri}")
+        say(f"restored {item.memory.short_id}  {redact(item.memory.title or item.memory.uri)[0]}")
     return _end(note)
 
 
@@ -308,7 +309,7 @@ def _say_plan(plan: Plan, *, everything: bool) -> None:
     if shown:
         table(
             ("action", "rule", "id", "memory", "because"),
-            [(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in shown],
+            redact_document([(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in shown]),
         )
         say()
     if everything or plan.acting():

@@ -9,6 +9,7 @@ from ragmem.domain.chatter import Voice, voice
 from ragmem.domain.exchanges import clip
 from ragmem.domain.keywords import keywords, means_nothing
 from ragmem.domain.lifecycle import Entry
+from ragmem.domain.redaction import redact
 from ragmem.domain.words import words_of
 
 MAX_CHARS = 80
@@ -34,18 +35,18 @@ def title_of(entries: Sequence[Entry]) -> str:
     """
     titles = {entry.memory.title.strip() for entry in entries}
     if len(titles) == 1 and (title := titles.pop()):
-        return clipped(title)
+        return _clipped(redact(title)[0])
     shared = _shared(entries)
     newest = entries[::-1]
-    if best := _best(_headings(newest), shared) or _best(_sentences(newest), shared):
-        return best
-    names = list(_names(newest, shared))
-    if len(names) > 1:
-        return ", ".join(names)
-    return next(_headings(newest), "") or clipped(newest[0].text)
+    best = _best(_headings(newest), shared) or _best(_sentences(newest), shared)
+    if not best:
+        names = list(_names(newest, shared))
+        best = ", ".join(names) if len(names) > 1 else next(_headings(newest), "") or newest[0].text
+    # Before it is cut: half a secret is not known as one.
+    return _clipped(redact(best)[0])
 
 
-def clipped(text: str) -> str:
+def _clipped(text: str) -> str:
     """Return a text as one line without the marks around it, cut between words where it is too long."""
     return clip(text.strip(_AROUND), MAX_CHARS).rstrip(_AROUND)
 
@@ -71,11 +72,11 @@ def _headings(entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the titles and headings of memories."""
     for entry in entries:
         if entry.memory.title.strip():
-            yield clipped(entry.memory.title)
+            yield entry.memory.title
         opening = entry.text[:OPENING_CHARS]
         for block in blocks(opening):
             if block.form is Form.HEADING and block.end < len(opening):
-                yield clipped(block.title)
+                yield block.title
 
 
 def _sentences(entries: Iterable[Entry]) -> Iterator[str]:
@@ -84,17 +85,20 @@ def _sentences(entries: Iterable[Entry]) -> Iterator[str]:
         opening = entry.text[:OPENING_CHARS]
         for block, start, end in units(opening):
             if block.form in {Form.PARAGRAPH, Form.ITEM}:
-                yield clipped(_MARKER.sub("", opening[start:end]))
+                # What begins there may be cut, and goes on in the memory.
+                stop = end if end < len(opening) else len(entry.text)
+                yield _MARKER.sub("", entry.text[start : min(stop, end + OPENING_CHARS)])
 
 
 def _best(lines: Iterable[str], shared: Mapping[str, int]) -> str:
     """Return the line that says most of what is shared, of equal ones the first; none with less than two."""
     best, most = "", 0
-    for line in lines:
+    for whole in lines:
+        line = _clipped(whole)
         found = set(words_of(line)).intersection(shared)
         worth = sum(shared[stem] for stem in found)
         if len(found) > 1 and worth > most and _is_prose(line):
-            best, most = line, worth
+            best, most = whole, worth
     return best
 
 

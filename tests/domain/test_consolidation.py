@@ -1,5 +1,6 @@
 """Memories about one thing as one text."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -125,6 +126,13 @@ def test_a_long_title_is_cut_between_words() -> None:
     found = merged(long, "The kiln vent of brass sticks " + "quite " * 30 + "often.")
     assert found.title.endswith("e\u2026")
     assert len(found.title) <= 81
+
+
+def test_a_title_has_no_secret_and_no_part_of_one() -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    lines = [f"The kiln vent of {'brass ' * n}opens with the token {secret} only." for n in range(1, 9)]
+    for one, other in itertools.pairwise(lines):
+        assert "aB3d" not in merged(one, other).title
 
 
 words = st.sampled_from(

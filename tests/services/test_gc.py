@@ -253,3 +253,13 @@ def test_gc_of_no_memory_says_so_and_makes_none(inside, tmp_path):
         refused = inside("gc", *arguments, RAGMEM_HOME=str(home))
         assert (refused.returncode, "there is no memory" in refused.stderr) == (2, True)
     assert not (home / "data" / "memory.db").exists()
+
+
+def test_the_plan_shows_no_secret(inside):
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    inside(
+        "ingest", "-", "--title", f"Mirror {token}", stdin=f"The mirror takes the token {token} since May."
+    )
+    shown = inside("gc", "--dry-run", "--all").stdout + inside("gc", "--dry-run", "--all", "--json").stdout
+    assert shown.count("Mirror") == 2
+    assert token not in shown

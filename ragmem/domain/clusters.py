@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from ragmem.domain.lifecycle import Connection, Entry
 
-MEAN = 0.26
-"""Mean strength between the members of two clusters that become one; two without a connection count as 0.
-
-Three that hang together in a chain of weak connections reach 0.25, in one of the strongest 0.5."""
+MEAN = 0.24
+"""Mean likeness between the members of two clusters that become one; two that are not alike count as 0."""
 
 MOST_MEMBERS = 12
 """More are a field of work, not one thing."""

@@ -49,11 +49,12 @@ def fate_of(
     entries: Sequence[Entry],
     connections: Sequence[Connection],
     *,
+    alike: Sequence[Connection],
     policy: LifecyclePolicy,
     compared: bool,
     settled: Collection[str] = (),
 ) -> Fate:
-    """Decide on the memories of one project.
+    """Decide on the memories of one project: `connections` tell which are not alone, `alike` what may be one.
 
     Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
     alone. `settled` are ids of which other rules have decided: they are neighbours and count for the age of
@@ -65,7 +66,7 @@ def fate_of(
     _readmit(free, fate)
     replaced = _changes(free, connections, fate)
     if compared:
-        _merge(free, connections, fate, policy, replaced)
+        _merge(free, alike, fate, policy, replaced)
     for decision in replaced.values():
         fate.decide(decision)
     degree = _degree(entries, connections, fate)
@@ -119,7 +120,7 @@ def _changes(entries: Sequence[Entry], connections: Sequence[Connection], fate: 
 
 def _merge(
     entries: Sequence[Entry],
-    connections: Sequence[Connection],
+    alike: Sequence[Connection],
     fate: Fate,
     policy: LifecyclePolicy,
     replaced: Mapping[str, Decision],
@@ -129,8 +130,7 @@ def _merge(
         for entry in entries
         if entry.mergeable and entry.memory.state is State.INDEXED and entry.id not in fate.decisions
     }
-    linked = [one for one in connections if one.first in free and one.second in free]
-    for cluster in clusters(list(free.values()), linked, minimum=policy.min_cluster):
+    for cluster in clusters(list(free.values()), alike, minimum=policy.min_cluster):
         together = {entry.id for entry in cluster.members}
         # What was made untrue from outside is no part of what is so now.
         members = tuple(

@@ -19,6 +19,7 @@ from ragmem.services.gc_lifecycle import ALONE, Fate, not_compared
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.gc_workers import Job, fates
 from ragmem.services.judge import chunks_of
+from ragmem.services.likeness import alike
 from ragmem.services.progress import Progress, Silent
 
 
@@ -65,6 +66,7 @@ def plan(
     jobs = (
         _job(
             catalog,
+            store,
             project,
             removing=removing,
             described=described,
@@ -106,6 +108,7 @@ def _only(item: Item, rules: Collection[str]) -> Item:
 
 def _job(
     catalog: Catalog,
+    store: Store,
     project: str,
     *,
     removing: Collection[str],
@@ -119,7 +122,9 @@ def _job(
     connections = [
         one for one in catalog.connections.of([project]) if one.first in here and one.second in here
     ]
-    return Job(entries, staying, connections, policy, compared, frozenset(here.intersection(described)))
+    settled = frozenset(here.intersection(described))
+    free = [entry for entry in staying if entry.id not in settled] if compared else []
+    return Job(entries, staying, connections, alike(catalog, store, free), policy, compared, settled)
 
 
 def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:

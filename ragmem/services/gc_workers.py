@@ -15,6 +15,7 @@ class Job:
     entries: Sequence[Entry]
     staying: Sequence[Entry]
     connections: Sequence[Connection]
+    alike: Sequence[Connection]
     policy: LifecyclePolicy
     compared: bool
     settled: frozenset[str]
@@ -23,7 +24,12 @@ class Job:
 def decide(job: Job) -> Fate:
     """Return what becomes of the memories of a job."""
     return fate_of(
-        job.staying, job.connections, policy=job.policy, compared=job.compared, settled=job.settled
+        job.staying,
+        job.connections,
+        alike=job.alike,
+        policy=job.policy,
+        compared=job.compared,
+        settled=job.settled,
     )
 
 

@@ -46,8 +46,8 @@ def test_two_are_no_cluster() -> None:
 
 
 def test_a_weak_chain_is_no_cluster() -> None:
-    assert not found(entries("abcdef"), connected("ab", "bc", "cd", "de", "ef", strength=0.55)[1::2])
-    assert not found(entries("abc"), connected("ab", "bc", strength=0.5))
+    assert not found(entries("abcdef"), connected("ab", "bc", "cd", "de", "ef", strength=0.5)[1::2])
+    assert not found(entries("abc"), connected("ab", "bc", strength=0.45))
 
 
 def test_a_memory_of_two_things_does_not_join_them() -> None:

@@ -59,6 +59,7 @@ def connected(memory, monkeypatch):
     monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
     monkeypatch.setattr("ragmem.services.gc_plan.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
+    monkeypatch.setattr("ragmem.services.gc_plan.alike", lambda *_: of())
 
     def link(*ids):
         links.extend(Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high)

@@ -1,6 +1,7 @@
 """Make one text of memories about one thing, by rule: every distinct statement, dated and in order."""
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ REPEATED = 4
 """Words from which a statement says the same wherever it stands; "It works now." does not."""
 
 _AROUND = ".,;:!?\"'()[]{}*_`\u2018\u2019\u201c\u201d"
+
+_FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})")
 
 Statement = tuple[str, ...]
 
@@ -90,7 +93,7 @@ def _parts(ordered: Sequence[Entry], superseded: Mapping[str, str]) -> Iterator[
     def write(entry: Entry, text: str, label: str) -> Iterator[str]:
         written.add(entry.id)
         if text:
-            yield _labelled(label, text)
+            yield _labelled(label, _closed(text))
         for older in former.get(entry.id, ()):
             if older.id not in written:
                 label = f"Was so until {_date(entry)} (from {_date(older)})"
@@ -109,6 +112,13 @@ def _labelled(label: str, text: str) -> str:
         return text
     plain = next(blocks(text)).form is Form.PARAGRAPH
     return f"{label}: {text}" if plain else f"{label}:\n\n{text}"
+
+
+def _closed(text: str) -> str:
+    """Return a text whose last fence is closed: else what follows would be code too."""
+    last = deque(blocks(f"{text}\n\nx"), maxlen=1).pop()
+    opened = _FENCE.match(text, last.start) if last.form is Form.FENCE else None
+    return f"{text}\n{opened[1]}" if opened else text
 
 
 def _distinct(entry: Entry, seen: set[Statement]) -> str:

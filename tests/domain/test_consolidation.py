@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragmem.domain.blocks import blocks
 from ragmem.domain.consolidation import Merged, merge, said
 from ragmem.domain.lifecycle import Entry, EntryType
 from ragmem.domain.model import Memory, Scope, content_hash
@@ -133,6 +134,21 @@ def test_a_title_has_no_secret_and_no_part_of_one() -> None:
     lines = [f"The kiln vent of {'brass ' * n}opens with the token {secret} only." for n in range(1, 9)]
     for one, other in itertools.pairwise(lines):
         assert "aB3d" not in merged(one, other).title
+
+
+def test_code_that_is_never_closed_does_not_swallow_what_follows() -> None:
+    found = merged(
+        "Settings of the kiln:\n```toml\nvent = 1", "The kiln vent sticks when wet.", "~~~\nx\n~~~"
+    )
+    assert [block.form for block in blocks(found.text)] == [
+        "paragraph",
+        "fence",
+        "paragraph",
+        "paragraph",
+        "fence",
+    ]
+    assert found.text.count("```") == 2
+    assert found.text.count("~~~") == 2
 
 
 words = st.sampled_from(

@@ -6,13 +6,19 @@ it still has it after its last reprieve.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragmem.domain.lifecycle import Decision, Entry, Life, LifecyclePolicy
-from ragmem.domain.substance import Substance, substance
+from ragmem.domain.substance import Substance, recorded, substance, substance_of
 
 MOST_REASONS = 3
 """Pieces of evidence that a reason names."""
+
+Reading = Callable[[Callable[[str], Substance], Sequence[str]], Iterable[Substance]]
+
+
+def _one_by_one(read: Callable[[str], Substance], texts: Sequence[str]) -> Iterable[Substance]:
+    return map(read, texts)
 
 
 def age(
@@ -21,18 +27,26 @@ def age(
     policy: LifecyclePolicy,
     *,
     templates: Collection[str] = (),
+    reading: Reading = _one_by_one,
 ) -> list[Decision]:
     """Return one decision for each entry, in their order; nothing is changed.
 
     `entries` are all memories of their projects, `degree` counts the connections by id (none: isolated), and
     `templates` are the ids of texts that a machine writes again and again. What is decided is one of: keep,
-    promote (recalled often enough, or a diamond), reprieve, archive.
+    promote (recalled often enough, or a diamond), reprieve, archive. `reading` applies `substance_of` to many
+    texts, in order.
     """
     given = list(entries)
     ages = ages_of(given)
-    return [
-        decided(entry, ages[entry.id], degree.get(entry.id, 0), policy, template=entry.id in templates)
+    first = [
+        _standing(entry, ages[entry.id], degree.get(entry.id, 0), policy, template=entry.id in templates)
         for entry in given
+    ]
+    due = [entry for entry, decision in zip(given, first, strict=True) if decision is None]
+    told = iter(reading(substance_of, [entry.text for entry in due]))
+    return [
+        decision or _checked(entry, ages[entry.id], policy, recorded(entry, next(told)))
+        for entry, decision in zip(given, first, strict=True)
     ]
 
 
@@ -83,6 +97,14 @@ def decided(
     entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, template: bool = False
 ) -> Decision:
     """Return what becomes of one memory with so many newer ones and connections; see `age`."""
+    standing_so = _standing(entry, newer, connections, policy, template=template)
+    return standing_so or _checked(entry, newer, policy, substance(entry))
+
+
+def _standing(
+    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, template: bool
+) -> Decision | None:
+    """Return what becomes of a memory whatever it says, None for one that is isolated and due."""
     rule, reason = standing(entry, policy)
     if rule:
         return Decision(entry.id, "keep", rule, reason, age=newer)
@@ -106,12 +128,11 @@ def decided(
     for holds, rule, reason in waits:
         if holds:
             return Decision(entry.id, "keep", rule, reason, age=newer)
-    return _checked(entry, newer, policy)
+    return None
 
 
-def _checked(entry: Entry, newer: int, policy: LifecyclePolicy) -> Decision:
+def _checked(entry: Entry, newer: int, policy: LifecyclePolicy, found: Substance) -> Decision:
     """Return what becomes of an isolated memory that is due; bad feedback takes reprieves away."""
-    found = substance(entry)
     isolated = f"isolated, {_newer(newer)}, {_told(found)}"
     if not found.passes:
         return Decision(entry.id, "archive", "no-substance", isolated, age=newer)

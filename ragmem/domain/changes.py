@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
@@ -30,6 +30,14 @@ LEAST_SHARED = 0.15
 """Share of a claim's weight that those words have together."""
 
 
+Claimed = tuple[list[Claim], list[Claim]]
+Reading = Callable[[Callable[[str], Claimed], Sequence[str]], Iterable[Claimed]]
+
+
+def _one_by_one(read: Callable[[str], Claimed], texts: Sequence[str]) -> Iterable[Claimed]:
+    return map(read, texts)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """That a newer memory has made an older one untrue, by which rule, and why in one line with both."""
@@ -43,8 +51,8 @@ class Change:
 class _Read:
     """A memory with what it claims: what its end would make untrue, and what can end another."""
 
-    def __init__(self, entry: Entry) -> None:
-        main, self.telling = claims(entry.text)
+    def __init__(self, entry: Entry, main: list[Claim], telling: list[Claim]) -> None:
+        self.telling = telling
         self.key, self.moment = entry.id, entry.memory.event_time
         self.by_people = entry.curated or entry.protected
         """Whether a person keeps or decided it: what came in by itself does not make it untrue."""
@@ -61,13 +69,16 @@ class _Read:
         return words_of(self._text) if self._small else self.words
 
 
-def changes(entries: Sequence[Entry], connections: Sequence[Connection] = ()) -> list[Change]:
+def changes(
+    entries: Sequence[Entry], connections: Sequence[Connection] = (), *, reading: Reading = _one_by_one
+) -> list[Change]:
     """Return which memories are made untrue by which, at most one successor for each, without circles.
 
     What memories declare of each other comes first. By rule only a later memory (by event time) replaces an
     earlier one of the same project, and one that a person keeps (curated, protected) only one that is such
     as well. Candidates are connected memories and those that share rare words, so
-    that the time grows with the number of memories and not with that of their pairs.
+    that the time grows with the number of memories and not with that of their pairs. `reading` applies
+    `claims` to many texts, in order.
     """
     projects: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -78,7 +89,7 @@ def changes(entries: Sequence[Entry], connections: Sequence[Connection] = ()) ->
         linked[connection.second].append(connection.first)
     found: dict[str, Change] = {}
     for group in projects.values():
-        _choose(chain(_declared(group), _by_rule(group, linked)), found)
+        _choose(chain(_declared(group), _by_rule(group, linked, reading)), found)
     return [found[key] for key in sorted(found)]
 
 
@@ -103,9 +114,12 @@ def _declared(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
         yield math.inf, Change(older, newer, DECLARED, f"{uris[newer]} takes the place of {uris[older]}")
 
 
-def _by_rule(group: Sequence[Entry], linked: Mapping[str, Sequence[str]]) -> Iterator[tuple[float, Change]]:
+def _by_rule(
+    group: Sequence[Entry], linked: Mapping[str, Sequence[str]], reading: Reading
+) -> Iterator[tuple[float, Change]]:
     """Yield what the rules find in the memories of one project, with how sure they are."""
-    read = {entry.id: _Read(entry) for entry in group}
+    claimed = reading(claims, [entry.text for entry in group])
+    read = {entry.id: _Read(entry, *found) for entry, found in zip(group, claimed, strict=True)}
     seen = Counter(word for one in read.values() for word in one.words)
     rarity = Rarity(seen, len(group))
     holding: dict[str, list[_Read]] = defaultdict(list)

@@ -149,7 +149,11 @@ class Substance:
 
 def substance(entry: Entry) -> Substance:
     """Return whether a memory has substance; what was recorded as an insight or error needs less of it."""
-    told = substance_of(entry.text)
+    return recorded(entry, substance_of(entry.text))
+
+
+def recorded(entry: Entry, told: Substance) -> Substance:
+    """Return the substance of a memory whose text has this one."""
     if entry.type in _TYPED and not told.passes and len(entry.text.strip()) >= MIN_CHARS:
         score = told.score + FLOOR / 2
         return Substance(score >= FLOOR, score, (*told.reasons, f"recorded as {entry.type}"))

@@ -15,6 +15,7 @@ from ragmem.domain.lifecycle import Connection, Decision, Entry, Life, Lifecycle
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
 from ragmem.domain.substance import substance
 from ragmem.services.gc_items import MERGED, SUBSTANCE, TEMPLATE
+from ragmem.services.side_by_side import SideBySide
 from ragmem.services.templates import template_families
 
 CONSOLIDATED = "consolidated"
@@ -53,24 +54,26 @@ def fate_of(
     policy: LifecyclePolicy,
     compared: bool,
     settled: Collection[str] = (),
+    processes: SideBySide | None = None,
 ) -> Fate:
     """Decide on the memories of one project: `connections` tell which are not alone, `alike` what may be one.
 
     Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
     alone. `settled` are ids of which other rules have decided: they are neighbours and count for the age of
-    others, but nothing is decided of them.
+    others, but nothing is decided of them. Texts are read in `processes`, where there are any.
     """
+    helping = processes or SideBySide(1)
     fate = Fate()
     free = [entry for entry in entries if entry.id not in settled]
     templates = _templates(free, fate, policy)
     _readmit(free, fate)
-    replaced = _changes(free, connections, fate)
+    replaced = _changes(free, connections, fate, helping)
     if compared:
-        _merge(free, alike, fate, policy, replaced)
+        _merge(free, alike, fate, policy, replaced, helping=helping)
     for decision in replaced.values():
         fate.decide(decision)
     degree = _degree(entries, connections, fate)
-    for decision in age(entries, degree, policy, templates=templates):
+    for decision in age(entries, degree, policy, templates=templates, reading=helping.spread):
         fate.decide(decision if compared else not_compared(decision))
     for entry in entries:
         if entry.memory.state is State.PENDING:
@@ -107,11 +110,13 @@ def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
                 fate.decide(Decision(entry.id, "mend", SUBSTANCE, reason))
 
 
-def _changes(entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate) -> dict[str, Decision]:
+def _changes(
+    entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate, helping: SideBySide
+) -> dict[str, Decision]:
     """Return older -> what to do with it, of those that no earlier rule has decided on."""
     standing = {entry.id: entry for entry in entries if entry.id not in fate.decisions}
     found: dict[str, Decision] = {}
-    for change in changes(list(standing.values()), connections):
+    for change in changes(list(standing.values()), connections, reading=helping.spread):
         older = standing[change.older]
         if not older.pinned and not older.superseded_by:
             found[older.id] = Decision(older.id, "supersede", change.rule, change.reason, (change.newer,))
@@ -124,7 +129,10 @@ def _merge(
     fate: Fate,
     policy: LifecyclePolicy,
     replaced: Mapping[str, Decision],
+    *,
+    helping: SideBySide,
 ) -> None:
+    found = []
     free = {
         entry.id: entry
         for entry in entries
@@ -141,10 +149,16 @@ def _merge(
         if len(members) < policy.min_cluster:
             continue
         superseded = {entry.id: replaced[entry.id].others[0] for entry in members if entry.id in replaced}
-        memory = merged_memory(members, merge(members, superseded))
+        found.append((members, superseded))
+    for (members, superseded), memory in zip(found, helping.spread(_merged, found), strict=True):
         fate.clusters.append(Cluster(memory, members, superseded))
         for entry in members:
             fate.decide(_of_original(entry, memory, len(members)))
+
+
+def _merged(found: tuple[tuple[Entry, ...], Mapping[str, str]]) -> Memory:
+    members, superseded = found
+    return merged_memory(members, merge(members, superseded))
 
 
 def _of_original(entry: Entry, memory: Memory, count: int) -> Decision:

@@ -75,7 +75,7 @@ def plan(
         )
         for project in wanted
     )
-    for job, fate in fates(jobs, workers=min(workers, len(wanted))):
+    for job, fate in fates(jobs, workers=workers):
         if job.compared:
             _spare(catalog, store, fate)
         made.add(job.entries, fate, described=described, sizes=sizes)

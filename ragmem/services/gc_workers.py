@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ragmem.domain.lifecycle import Connection, Entry, LifecyclePolicy
 from ragmem.services.gc_lifecycle import Fate, fate_of
 from ragmem.services.side_by_side import SideBySide
+
+LARGE = 15_000
+"""Memories of a project that is too much for one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Job:
     settled: frozenset[str]
 
 
-def decide(job: Job) -> Fate:
+def decide(job: Job, processes: SideBySide | None = None) -> Fate:
     """Return what becomes of the memories of a job."""
     return fate_of(
         job.staying,
@@ -30,13 +34,19 @@ def decide(job: Job) -> Fate:
         policy=job.policy,
         compared=job.compared,
         settled=job.settled,
+        processes=processes,
     )
 
 
 def fates(jobs: Iterable[Job], *, workers: int) -> Iterator[tuple[Job, Fate]]:
     """Yield each job with its outcome, in order; with one worker in this process.
 
-    A few jobs are held at a time. A process that ends early is a BrokenProcessPool.
+    A few jobs are held at a time; on a large one all processes work together.
+    A process that ends early is a BrokenProcessPool.
     """
     with SideBySide(workers) as processes:
-        yield from processes.each(decide, jobs)
+        for large, some in groupby(jobs, key=lambda job: len(job.staying) >= LARGE):
+            if large:
+                yield from ((job, decide(job, processes)) for job in some)
+            else:
+                yield from processes.each(decide, some)

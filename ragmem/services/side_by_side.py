@@ -4,13 +4,20 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
+from itertools import chain
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ragmem.catalog.batches import batches
+
 Given = TypeVar("Given")
 Done = TypeVar("Done")
+
+AT_ONCE = 250
+"""Small pieces that are handed over together."""
 
 
 class SideBySide:
@@ -55,6 +62,17 @@ class SideBySide:
         while waiting:
             first, future = waiting.popleft()
             yield first, future.result()
+
+    def spread(self, work: Callable[[Given], Done], given: Sequence[Given]) -> Iterator[Done]:
+        """Yield what comes of each of many small pieces, in order."""
+        if self.workers <= 1:
+            return map(work, given)
+        packets = self.each(partial(_several, work), batches(given, AT_ONCE))
+        return chain.from_iterable(done for _, done in packets)
+
+
+def _several(work: Callable[[Given], Done], given: Sequence[Given]) -> list[Done]:
+    return list(map(work, given))
 
 
 def _leave_interrupts() -> None:

@@ -73,8 +73,8 @@ def connect(
     told.begin("connecting", left)
     until = None if budget_s is None else time.monotonic() + budget_s
     done = written = 0
-    for project in waiting:
-        for compared, edges in _compare(catalog, store, project, scale.scale, until):
+    for project, count in waiting.items():
+        for compared, edges in _compare(catalog, store, project, scale.scale, count, until=until):
             done += compared
             written += edges
             told.advance(compared)
@@ -84,18 +84,17 @@ def connect(
 
 
 def _compare(
-    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, until: float | None
+    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, waiting: int, *, until: float | None
 ) -> Iterable[tuple[int, int]]:
     """Yield how many memories and connections were written each time."""
     from ragmem.services.comparison import Comparison  # noqa: PLC0415 - numpy
 
     model = store.answering_model()
-    fresh = catalog.connections.waiting_members(project, model)
-    members = catalog.connections.count_of(project)
-    if len(fresh) * FEW > members:
+    if waiting * FEW > catalog.connections.count_of(project):
         every = catalog.connections.members(project, model)
         whole = Comparison(catalog, store, project, scale, every, all_of_project=True)
         return whole.write_fresh(until=until)
+    fresh = catalog.connections.waiting_members(project, model)
     near = _near(catalog, store, project, [one.id for one in fresh])
     return _comparison(catalog, store, project, scale, near).write_fresh(until=until)
 

@@ -174,6 +174,11 @@ def _superseded_as_before(catalog: Catalog, run: str) -> None:
     ours = [change for key, change in changes.items() if now.get(key) == change.after]
     catalog.supersessions.drop(change.id for change in ours)
     catalog.supersessions.put(_supersession(change.before) for change in ours if change.before)
+    # A memory that was moved from elsewhere does not know what the run changed, but what it merged from what.
+    made = catalog.gc_runs.merged(run)
+    gone = made.keys() - catalog.memories.hashes(made).keys()
+    members = {one for key in gone for one in made[key]}
+    catalog.supersessions.drop(one.older for one in catalog.supersessions.of(members) if one.newer in gone)
 
 
 def _supersession(text: str) -> Supersession:

@@ -452,3 +452,15 @@ def test_what_is_merged_of_memories_of_which_one_is_of_worth_is_proven(connected
     connected.apply_gc(plan)
     (merged,) = ids(connected)
     assert connected.catalog.lives.entry(merged, policy=connected.lifecycle()).life is Life.PROVEN
+
+
+def test_undo_shows_what_stood_behind_a_merged_memory_where_nothing_is_known_of_what_the_run_changed(
+    connected,
+):
+    bread = stored(connected, *BREAD, WISH)
+    connected.link(*bread)
+    done = connected.apply_gc(connected.plan_gc())
+    connected.catalog.gc_runs.forget_changes(done.run)
+    assert connected.undo_gc().restored == 3
+    assert connected.catalog.supersessions.all() == []
+    assert ids(connected) == set(bread)

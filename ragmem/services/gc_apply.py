@@ -26,7 +26,7 @@ from ragmem.services.progress import Progress, Silent
 
 T = TypeVar("T")
 
-BATCH = 200
+BATCH = 400
 """Memories that are archived in one transaction: few enough that other writers wait for under a second."""
 
 LIVES = 2000

@@ -20,7 +20,7 @@ from ragmem.services.index import forget, put_again
 class Merger:
     """Merges in one run; `skipped` counts memories that had changed, `note` says why it could not go on."""
 
-    AT_ONCE = 24
+    AT_ONCE = 48
     """Merged memories that are made in one transaction, and whose originals go in the next."""
 
     def __init__(

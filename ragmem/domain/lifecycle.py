@@ -66,8 +66,9 @@ _SESSIONS = frozenset({"sessions", "reflections", "transcripts", "conversations"
 
 def entry_type(memory: Memory) -> EntryType:
     """Return a memory's type: what its metadata says, else what its protection, kind and source tell."""
-    said = _BY_NAME.get(memory.metadata.get("type", "").strip().lower().replace("-", "_"))
-    if said:
+    # It is asked for several times of each memory, and most do not say.
+    told = memory.metadata.get("type")
+    if told and (said := _BY_NAME.get(told.strip().lower().replace("-", "_"))):
         return said
     if memory.protected:
         return EntryType.THOUGHT if memory.kind is Kind.PREFERENCE else EntryType.DECISION

@@ -7,6 +7,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,7 @@ class Ragmem(Living, Tending, Recording, Opened):
             limit=self.settings.query.limit,
             expand=self.settings.query.expand,
         )
-        return ask(
+        answer = ask(
             self.catalog,
             lambda: self.store,
             asked,
@@ -116,6 +117,7 @@ class Ragmem(Living, Tending, Recording, Opened):
             respite=self._respite(),
             assistance=self._assistance(),
         )
+        return replace(answer, notes=(*answer.notes, self.inbox_note)) if self.inbox_note else answer
 
     def _assistance(self) -> "Assistance":
         from ragmem.services.assistance import Assistance, reranking
@@ -293,6 +295,7 @@ class Ragmem(Living, Tending, Recording, Opened):
         from ragmem.services.scope import remember_projects
 
         self.prepare()
+        self.take_in()
         if projects is not None:
             remember_projects(self.catalog, projects)
         stored = ingest(
@@ -380,6 +383,8 @@ class Ragmem(Living, Tending, Recording, Opened):
 
         if not dry_run or self.catalog.exists():
             self.prepare()
+        if not dry_run:
+            self.take_in()
         started = time.perf_counter()
         if rebuild and not dry_run:
             # Before everything is taken out.

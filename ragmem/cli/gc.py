@@ -1,4 +1,4 @@
-"""`ragmem gc`: let the lifecycle run, take it back, bring one memory back, purge, tell what was done."""
+"""`ragmem gc`: merge what is connected, archive what is doubled, gone or isolated; undo it."""
 
 import sys
 from collections.abc import Iterable

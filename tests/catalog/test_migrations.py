@@ -36,6 +36,7 @@ RELEASED = {
     ("catalog", 5): "77dad71a0b5b70545b2397c0fa3dbc3d",
     ("catalog", 6): "7bd0c5bba74a79d8f85b17b41b67f554",
     ("catalog", 7): "de9fbd15b8afe09818a6c65260e8da05",
+    ("catalog", 8): "73decc1aa5dc877013b5d5c28abf216e",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",

@@ -30,7 +30,7 @@ complete -c ragmem -n '__ragmem_at --' -a query -d 'Find the memories that answe
 complete -c ragmem -n '__ragmem_at --' -a feedback -d 'Say whether a memory was of use.'
 complete -c ragmem -n '__ragmem_at --' -a pin -d 'Let a memory never expire nor be merged.'
 complete -c ragmem -n '__ragmem_at --' -a context -d 'Print what a session should know when it begins.'
-complete -c ragmem -n '__ragmem_at --' -a gc -d 'Merge what is connected, archive what is doubled, gone or isolated; undo it.'
+complete -c ragmem -n '__ragmem_at --' -a gc -d 'Merge what connects, archive what is alone and empty; undo it.'
 complete -c ragmem -n '__ragmem_at --' -a doctor -d 'Look for what is wrong, and mend it.'
 complete -c ragmem -n '__ragmem_at --' -a inspect -d 'Look into the memory: numbers, memories, entities, settings.'
 complete -c ragmem -n '__ragmem_at --' -a export -d 'Write the memory out as JSON Lines, whole and verbatim.'

@@ -29,9 +29,7 @@ COMMANDS: dict[str, Entry] = {
     "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
     "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
-    "gc": Entry(
-        "ragmem.cli.gc", "Merge what is connected, archive what is doubled, gone or isolated; undo it."
-    ),
+    "gc": Entry("ragmem.cli.gc", "Merge what connects, archive what is alone and empty; undo it."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
     "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
     "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),

@@ -1,4 +1,4 @@
-"""`ragmem gc`: merge what is connected, archive what is doubled, gone or isolated; undo it."""
+"""`ragmem gc`: merge what connects, archive what is alone and empty; undo it."""
 
 import sys
 from collections.abc import Iterable
@@ -89,7 +89,7 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Merge what is connected, archive what is doubled, gone or isolated; undo it.
+    """Merge what connects, archive what is alone and empty; undo it.
 
     Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
     back.

@@ -396,7 +396,7 @@ def test_gc_archives_none_as_alone_whose_connections_a_quick_search_had_missed(w
         world.catalog,
         world.store,
         now=NOW,
-        policy=LifecyclePolicy(age_after=5),
+        policy=LifecyclePolicy(age_after=5, min_cluster=9),
         sizes=ChunkingSettings(),
         keep=timedelta(days=30),
     )

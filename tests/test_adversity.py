@@ -365,13 +365,13 @@ def test_what_is_removed_under_a_wrong_clock_comes_back_under_the_right_one(note
     clock(earlier)
     with notes() as memory:
         memory.forget([kafka])
-        assert memory.apply_gc(memory.plan_gc()).purged == 0
+        assert memory.plan_purge().memories == memory.purge_archive().memories == 0
     clock(NOW + timedelta(days=1))
     with notes() as memory:
-        assert memory.apply_gc(memory.plan_gc()).purged == 0
-        assert memory.undo_gc()[1] == 1
+        assert memory.plan_purge().memories == memory.purge_archive().memories == 0
+        assert memory.undo_gc().restored == 1
         assert memory.catalog.memories.ids() == ids - {redis}
-        assert memory.undo_gc()[1] == 1
+        assert memory.undo_gc().restored == 1
         assert memory.catalog.memories.ids() == ids
         assert violations(memory.catalog, memory.store, deep=True) == []
         assert not memory.seed().would_change

@@ -383,8 +383,8 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 """
 
-_OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "trash", "log"})
-"""Tables that a home without an application id must have to be known as one."""
+_OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "log"})
+"""Tables that a home without an application id must have to be known as one; they were never renamed."""
 
 _OF_OTHER_COMPONENTS = ("sqlite_", "store_", "storage_", "fake_", "migrations")
 """Beginnings of the names of tables that may be there before the catalog's."""

@@ -157,9 +157,11 @@ def figures(database: Path, *, called: Path | None = None) -> tuple[dict[str, in
                 schemas |= dict(
                     connection.execute("SELECT component, max(version) FROM migrations GROUP BY component")
                 )
+            # Before schema 8 the archive was called the trash.
+            named = {"archive": "archive" if "archive" in tables else "trash"}
             counts = {
-                table: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-                for table in ("projects", "memories", "archive", "files")
+                part: int(connection.execute(f"SELECT count(*) FROM {named.get(part, part)}").fetchone()[0])
+                for part in ("projects", "memories", "archive", "files")
             }
     except sqlite3.Error as error:
         raise StoreDamagedError(

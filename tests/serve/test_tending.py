@@ -13,6 +13,7 @@ from ragmem.catalog.idle_mark import mark_of, signature, was_seen
 from ragmem.domain.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem, now
+from ragmem.serve import tending
 from ragmem.serve.activity import Activity
 from ragmem.serve.tending import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
 from ragmem.serve.workers import Workers
@@ -119,7 +120,7 @@ def test_before_a_person_has_seen_a_plan_no_memory_is_changed(open_memory, quiet
     assert memory.lifecycle_report().tended.refused in line
     memory.gc_was_seen()
     later = now() + EVERY
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     tend(memory, quiet, said.append)
     assert [run.caller for run in runs(memory)] == ["idle"]
     assert memory.lifecycle_report().tended.refused == ""
@@ -155,7 +156,7 @@ def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memor
     assert re.fullmatch(r"gc does not run by itself: \d+ of 57 memories would go, more than half; .*", *said)
     assert memory.lifecycle_report().tended.refused in said[0]
     later = now() + EVERY
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     monkeypatch.setattr(Ragmem, "plan_gc", lambda *_, **__: pytest.fail("planned"))
     tend(memory, quiet, said.append)
     assert len(said) == 1
@@ -169,7 +170,7 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
     memory.undo_gc()
     before = memory.catalog.memories.ids()
     later = now() + EVERY
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     tend(memory, quiet, said.append)
     assert memory.catalog.memories.ids() == before
     assert said == [f"gc does not run by itself: {UNDONE}"]
@@ -189,7 +190,7 @@ def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(ope
     assert len(runs(memory)) == 1
     fill(memory, "two")
     later = now() + EVERY
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     tend(memory, quiet, pytest.fail)
     assert len(runs(memory)) == 2
 
@@ -210,7 +211,7 @@ def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed
         tend(memory, quiet, pytest.fail)
     assert asked == [1]
     later = now() + EVERY
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     tend(memory, quiet, pytest.fail)
     assert asked == [1, 1]
 
@@ -235,7 +236,7 @@ def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_m
     fill(memory, "one")
     tend(memory, quiet, lambda _: None)
     later = mark_of(memory.catalog.database).at + EVERY
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     planned = []
     monkeypatch.setattr(
         Ragmem, "plan_gc", lambda self, **more: planned.append(more) or pytest.fail("planned")
@@ -243,7 +244,7 @@ def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_m
     tend(memory, quiet, lambda _: None)
     assert planned == []
     monkeypatch.undo()
-    monkeypatch.setattr("ragmem.serve.tending.now", lambda: later)
+    monkeypatch.setattr(tending, "now", lambda: later)
     fill(memory, "two")
     tend(memory, quiet, lambda _: None)
     assert [run.caller for run in runs(memory)] == ["idle", "idle"]

@@ -16,7 +16,8 @@ from ragmem.services.query import Question
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 LOCK = "# Stale lock\n\nThe error came from a stale lock. Root cause: the fix of March. We resolved it.\n"
 CHOICE = (
-    "# Database\n\nWe decided to use SQLite because one file is easy to back up. It is an architecture.\n"
+    "# Database\n\nThe copy of `data.db` was broken because a writer held it. The fix: `VACUUM INTO` makes"
+    " one file that is easy to back up.\n"
 )
 
 
@@ -165,8 +166,8 @@ def test_what_one_machine_removes_another_can_bring_back(pair):
     (lock,) = [one.id for one in anna.memory.catalog.memories.each() if one.uri.endswith("lock.md")]
     anna.memory.forget([lock])
     assert "lock" not in ben.found("stale lock")
-    run, count, _ = ben.memory.undo_gc()
-    assert (run.memories, count) == (1, 1)
+    undone = ben.memory.undo_gc()
+    assert (undone.restored, undone.left) == (1, 0)
     assert anna.found("stale lock")[0] == "lock"
 
 

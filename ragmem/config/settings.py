@@ -15,7 +15,7 @@ from ragmem.config.models import (
 from ragmem.config.places import Places
 from ragmem.config.values import key
 from ragmem.domain.decay import DecayPolicy
-from ragmem.domain.lifecycle import LifecyclePolicy
+from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
 from ragmem.domain.model import Kind
 
 ReaderName = Literal["markdown", "reflections"]
@@ -93,22 +93,30 @@ class ArchiveSettings:
     )
 
 
+_LIVES = LifecyclePolicy()
+
+
 @dataclass(frozen=True, slots=True)
 class LifecycleSettings:
     """[lifecycle]: how memories are connected, merged and archived; see docs/lifecycle.md."""
 
-    age_after: int = key(20, "newer memories of its project after which one is checked for isolation", low=1)
-    reprieves: int = key(3, "times that an isolated memory of substance stays in the buffer", low=0)
-    promote_sessions: int = key(3, "sessions that recall a memory until it is proven", low=1)
-    min_cluster: int = key(3, "connected memories that are merged into one", low=2)
+    age_after: int = key(
+        _LIVES.age_after, "newer memories of its project after which one is checked for isolation", low=1
+    )
+    reprieves: int = key(
+        _LIVES.reprieves, "times that an isolated memory of substance stays in the buffer", low=0
+    )
+    promote_sessions: int = key(
+        _LIVES.promote_sessions, "sessions that recall a memory until it is proven", low=1
+    )
+    min_cluster: int = key(_LIVES.min_cluster, "connected memories that are merged into one", low=2)
     merge_by: str = key(
         "rules", "rules; llm: the language model, where its text holds all of it", choices=("rules", "llm")
     )
     curated: tuple[str, ...] = key(
-        ("memory", "prds", "paidocs", "skills", "commands", "claudemds"),
+        CURATED,
         "sources whose files people keep: never merged or archived by themselves",
     )
-
     automatic: bool = key(True, "let `ragmem serve` run gc by itself while nobody asks it anything")
     idle_minutes: float = key(10.0, "minutes without a request until it does; 0 is never", low=0)
 

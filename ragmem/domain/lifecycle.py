@@ -7,11 +7,11 @@ and what has ended lies in the archive, whence it can be restored.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from ragmem.domain.model import Category, Kind, Memory, Scope
+from ragmem.domain.model import EPISODES, Category, Kind, Memory, Scope
 
 
 class Life(StrEnum):
@@ -41,6 +41,9 @@ class EntryType(StrEnum):
 PROTECTED_TYPES = frozenset({EntryType.DECISION, EntryType.THOUGHT})
 """Types that never expire by themselves."""
 
+CURATED = ("memory", "prds", "paidocs", "skills", "commands", "claudemds")
+"""Sources whose files a person keeps, unless the settings say otherwise."""
+
 _BY_NAME: Mapping[str, EntryType] = {
     "decision": EntryType.DECISION,
     "adr": EntryType.DECISION,
@@ -61,8 +64,6 @@ _BY_NAME: Mapping[str, EntryType] = {
 }
 """What `type` in a memory's metadata may say, and what it means."""
 
-_SESSIONS = frozenset({"sessions", "reflections", "transcripts", "conversations"})
-
 
 def entry_type(memory: Memory) -> EntryType:
     """Return a memory's type: what its metadata says, else what its protection, kind and source tell."""
@@ -76,7 +77,7 @@ def entry_type(memory: Memory) -> EntryType:
         return EntryType.ERROR
     if memory.category in {Category.PATTERN, Category.BEST_PRACTICE}:
         return EntryType.INSIGHT
-    return EntryType.SESSION if memory.source in _SESSIONS else EntryType.NOTE
+    return EntryType.SESSION if memory.source in EPISODES else EntryType.NOTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,4 @@ class LifecyclePolicy:
     promote_sessions: int = 3
     min_cluster: int = 3
     template_overlap: float = 0.8
-    curated: frozenset[str] = field(
-        default_factory=lambda: frozenset({"memory", "prds", "paidocs", "skills", "commands", "claudemds"})
-    )
-    """Sources whose files a person keeps."""
+    curated: frozenset[str] = frozenset(CURATED)

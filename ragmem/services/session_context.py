@@ -79,7 +79,6 @@ STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
 NEAR_LAST = Part("Near to what was worked on last", 0.30, 10, lambda _: True)
 LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
 OPEN = Part("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
-WITHOUT_TASK = (STANDING, NEAR_LAST, LAST, OPEN)
 
 
 def session_context(

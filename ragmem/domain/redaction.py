@@ -1,104 +1,77 @@
 """Take secrets out of a text before anyone reads it: keys, tokens, passwords, and what is marked private."""
 
-import math
+import base64
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from ragmem.domain.secret_shapes import SHAPES
+from ragmem.domain.private import private_spans
+from ragmem.domain.secret_marks import MARKED, mark
+from ragmem.domain.secret_names import in_clients, in_cookies, in_headers, in_options, named
+from ragmem.domain.secret_places import in_addresses, in_files, key_blocks
+from ragmem.domain.secret_shapes import runs, shaped
+from ragmem.domain.secret_values import Secret
 
-MIN_VALUE = 8
-"""Characters of the value behind a telling name (`password = ...`); a shorter one is rarely a secret."""
+__all__ = [
+    "MOST_PASSES",
+    "Rules",
+    "Secret",
+    "apply_rules",
+    "beginning",
+    "cover",
+    "find_secrets",
+    "put_in_force",
+    "redact",
+    "redact_document",
+    "rules_in_force",
+    "secrets_are_stored",
+]
 
-MIN_ENTROPY = 3.0
-"""Bits a character that a random value has at least; a short one 80 % of what it can have."""
-
-MIN_TURNS = 0.2
-"""Changes between small letters, capitals and digits a character: 0.4 in random strings, few in names."""
-
-MIN_LETTERS = 3
-"""Different characters at the end of a value; with fewer it is a row of x or of zeros."""
-
-MIN_KEY_LETTERS = 64
-"""Letters within a private key block; with fewer it shows only what one looks like."""
-
-READ = 64
-"""Characters of a value in which the words that make it a placeholder are looked for."""
-
-_PEM = re.compile(
-    r"-----BEGIN (?P<name>[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?)-----"
-    r"(?:(?:(?!-----)[\s\S])*+-----END (?P=name)-----|(?:(?:\s|\\n){1,4}[A-Za-z0-9+/=]{16,}+)+)"
-)
-_PRIVATE = re.compile(r"<(?P<close>/)?private\s{0,8}>", re.IGNORECASE)
-_ADDRESS = re.compile(r"://(?P<user>[^\s/?#:@\"'<>`]{0,64}+):(?P<value>[^\s/@\"'<>`]{1,256}+)@(?=[\w\[$])")
-_HEADER = re.compile(
-    r"(?:bearer|(?:authorization|auth)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic|token|apikey))\s{1,3}"
-    r"(?P<value>[A-Za-z0-9._~+/=-]{16,}+)",
-    re.IGNORECASE,
-)
-_USER = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
-_OPTION = re.compile(
-    r"-(?:(?<![\w-]-)-(?P<before>(?:[a-z]{1,20}-){0,3})"
-    r"(?P<name>password|passwd|passphrase|pass|secret|token|key)[ \t]{1,3}"
-    r"|(?<![\w-]-)(?:u|-user)[ =]{1,3}[\"']?[^\s:\"']{1,64}:|(?<=sshpass -)p ?)"
-    r"[\"']?(?P<value>[^\s\"'`,;<>()\[\]{}|]{8,256}+)"
-)
-"""What a command is given: `--token ...`, `curl -u name:...`."""
-
-_NAMES = ("password", "passwd", "passphrase", "pwd", "_pass", "secret", "credential", "token", "key")
-_ASSIGNED = re.compile(
-    r"(?i:password|passwd|passphrase|pwd|_pass|secret|credentials?|token|key)"
-    r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value|base))?"
-    r"[\"'`*\]]{0,4}[ \t]{0,8}+(?::=|=>|==?|:|(?<=[A-Za-z])>)\*{0,2}[ \t]{0,8}+"
-    r"(?:(?P<mark>[\"'`])(?P<quoted>[^\s\"'`]{8,512}+)(?P=mark)"
-    r"|(?P<bare>[^\s\\\"'`,;:=&<>()\[\]{}|]{8,512}+={0,2})(?![(\[]))"
-)
-_REST = re.compile(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
-"""What belongs to a value without quotes behind its first `:`, `=` or `&`."""
-
-_SURE_KEY = re.compile(
-    r"(?:api|access|auth|private|signing|encryption|master|secret|account|service|session|deploy|client|"
-    r"bearer|refresh|bot|id|jwt|csrf)[_ -]?$"
-)
-"""What stands before `key` and `token` where they mean a secret, not the key of a table."""
-
-_PLACEHOLDERS = tuple(
-    "your example placeholder changeme change-me change_me xxxx *** ... … dummy fake sample redacted insert "
-    "replace todo notareal not_a_real not-a-real ${ {{ %(".split()
-)
-"""Words and marks by which a value says that it is none."""
-
-_TRIAL = re.compile(r"12345|abc123|abcdef|foobar|qwerty|p[a@]ss?w[o0]rd|secret|^test|test$", re.IGNORECASE)
-"""In the value of a telling name: what people type to try something."""
-
-_STAND_INS = frozenset("password passwd pass pwd secret token key pw user admin root test guest".split())
 _APART = "\n\0\n"
 """Stands between texts that are searched together; no secret reaches over it but what begins like _FAR."""
 
 _FAR = re.compile(r"-----BEGIN|<private", re.IGNORECASE)
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
-_RUN = re.compile(r"[A-Za-z0-9]+")
-_TURN = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_REFERENCE = re.compile(
-    r"[$%@&~./]|[a-z][a-z0-9+.-]{1,12}://"
-    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
-    r"|[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+$"
-)
-"""The beginning of a path, an address or a variable; a name in capitals; an expression in code."""
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
-    """A secret found in a text, `text[start:end]`, and what sort it is."""
+class Rules:
+    """What a person wants besides: a value that `allowed` matches as a whole stays, what is `extra` goes.
 
-    start: int
-    end: int
-    kind: str
+    With `stored` texts are stored with their secrets, and covered only where they are shown or sent.
+    """
+
+    stored: bool = False
+    allowed: tuple[re.Pattern[str], ...] = ()
+    extra: tuple[re.Pattern[str], ...] = ()
+
+
+class _InForce:
+    """The rules of this process; one home is open in it, and what it shows follows them as what it stores."""
+
+    rules = Rules()
+
+
+def rules_in_force() -> Rules:
+    """Return the rules of this process, to be handed to another one."""
+    return _InForce.rules
+
+
+def put_in_force(rules: Rules) -> None:
+    """Let these rules hold in this process."""
+    _InForce.rules = rules
+
+
+def secrets_are_stored() -> bool:
+    """Tell whether a person wants texts to be stored with their secrets."""
+    return _InForce.rules.stored
+
+
+def apply_rules(*, store: bool = False, allow: Iterable[str] = (), extra: Iterable[str] = ()) -> None:
+    """Let these patterns hold in this process from now on, and no former ones; raises re.error."""
+    _InForce.rules = Rules(store, tuple(map(re.compile, allow)), tuple(map(re.compile, extra)))
 
 
 MOST_PASSES = 6
@@ -132,7 +105,7 @@ def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None 
     for secret in secrets:
         if secret.end <= at or secret.start >= stop:
             continue
-        parts += [text[at : max(at, secret.start)], f"[redacted: {secret.kind}]"]
+        parts += [text[at : max(at, secret.start)], mark(secret.kind)]
         at = secret.end
     parts.append(text[at:stop])
     return "".join(parts)
@@ -144,7 +117,7 @@ def beginning(text: str, most: int) -> str:
         return text
     for secret in find_secrets(text):
         if secret.start < most < secret.end:
-            return text[: secret.start].rstrip() or f"[redacted: {secret.kind}]"[:most]
+            return text[: secret.start].rstrip() or mark(secret.kind)[:most]
     return text[:most]
 
 
@@ -191,22 +164,116 @@ def _redact_each(named: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
+_COLOUR = re.compile(r"(?:\x1b|\\(?:[uU]00|[xX])1[bB]|\\e|\\033)\[[0-9;?]{0,24}[A-Za-z]")
+"""What tells a terminal a colour, also as JSON, Python and the shell write it."""
+
+_COLOURED = (b"\x1b[", b"1b[", b"\\e[", b"033[")
+
+_BASE64 = bytes(
+    ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "+/" else ord(" ")
+    for code in range(256)
+)
+MIN_ENCODED = 40
+"""Characters of base64 in a row that may be a text with a secret."""
+
+PEEK = 32
+"""Characters of base64 that tell whether it stands for a text."""
+
+
 def find_secrets(text: str) -> list[Secret]:
-    """Return the secrets of a text in order; none overlaps another."""
-    found = sorted(
-        (
-            *_private_spans(text),
-            *_key_blocks(text),
-            *_shaped(text),
-            *_in_addresses(text),
-            *_in_headers(text),
-            *_in_options(text),
-            *_named(text),
-        ),
-        key=lambda secret: (secret.start, -secret.end),
-    )
+    """Return the secrets of a text in order; none overlaps another.
+
+    Those in colours are found as well, and of base64 the whole of what stands for a text with a secret.
+    """
+    # One byte for each character, in which all that is looked for is found much faster than in the text.
+    raw = text.encode("ascii", "replace")
+    small = raw.lower()
+    found = [*_found(text, raw, small), *_encoded(raw)]
+    if any(mark in small for mark in _COLOURED):
+        found += _coloured(text)
+    return _apart(found)
+
+
+def _coloured(text: str) -> Iterator[Secret]:
+    """Yield the secrets of the text as it is seen, with the colours that stand in them."""
+    spans = [colour.span() for colour in _COLOUR.finditer(text)]
+    starts = [0, *(end for _, end in spans)]
+    parts = [
+        text[start:end] for start, end in zip(starts, [*(at for at, _ in spans), len(text)], strict=True)
+    ]
+    places = list(accumulate(map(len, parts), initial=0))[:-1]
+    seen = "".join(parts)
+    small = (raw := seen.encode("ascii", "replace")).lower()
+
+    def place(at: int) -> int:
+        part = bisect_right(places, at) - 1
+        return starts[part] + at - places[part]
+
+    for one in _found(seen, raw, small):
+        yield Secret(place(one.start), place(one.end - 1) + 1, one.kind)
+
+
+def _encoded(raw: bytes) -> Iterator[Secret]:
+    for start, end in runs(raw.translate(_BASE64), MIN_ENCODED):
+        if not _as_text(raw[start : start + PEEK]) or not (text := _as_text(raw[start:end])):
+            continue
+        shown = text.encode("ascii", "replace")
+        if secrets := _found(text, shown, shown.lower()):
+            yield Secret(
+                start, end + len(raw[end : end + 2]) - len(raw[end : end + 2].lstrip(b"=")), secrets[0].kind
+            )
+
+
+def _as_text(encoded: bytes) -> str:
+    """Return what base64 stands for; nothing where it is no text."""
+    whole = encoded[: len(encoded) // 4 * 4]
+    # PowerShell encodes its commands with two bytes a letter.
+    decoded = base64.b64decode(whole)
+    if decoded[1:2] == b"\0":
+        decoded = decoded.replace(b"\0", b"")
+    text = decoded.decode("utf-8", "replace")
+    # A character may be cut at the end.
+    lines = text[: PEEK // 2].split()
+    return text if lines and all(map(str.isprintable, lines)) and "\ufffd" not in text[: PEEK // 2] else ""
+
+
+def _found(text: str, raw: bytes, small: bytes) -> list[Secret]:
+    found = [
+        *key_blocks(text, raw),
+        *shaped(text, raw),
+        *in_addresses(text, raw),
+        *in_files(text, raw),
+        *in_headers(text, small),
+        *in_cookies(text, small),
+        *in_options(text),
+        *in_clients(text, raw),
+        *named(text, raw, small),
+    ]
+    rules = _InForce.rules
+    for pattern in rules.extra:
+        found += _extra(text, pattern)
+    if rules.allowed:
+        found = [one for one in found if not _is_allowed(text[one.start : one.end], rules)]
+    if b"<private" in small:
+        found += [Secret(start, end, "private") for start, end in private_spans(text)]
+    return found
+
+
+def _extra(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:
+    marks = [mark.span() for mark in MARKED.finditer(text)]
+    for one in pattern.finditer(text):
+        start, end = one.span(1) if pattern.groups and one[1] is not None else one.span()
+        if start < end and not any(start < last and first < end for first, last in marks):
+            yield Secret(start, end, "secret")
+
+
+def _is_allowed(value: str, rules: Rules) -> bool:
+    return any(pattern.fullmatch(value) for pattern in rules.allowed)
+
+
+def _apart(found: list[Secret]) -> list[Secret]:
     kept: list[Secret] = []
-    for secret in found:
+    for secret in sorted(found, key=lambda one: (one.start, -one.end)):
         if kept and secret.start < kept[-1].end:
             # What reaches beyond the one before is covered with it.
             if secret.end > kept[-1].end:
@@ -214,136 +281,3 @@ def find_secrets(text: str) -> list[Secret]:
         else:
             kept.append(secret)
     return kept
-
-
-def _private_spans(text: str) -> Iterator[Secret]:
-    """Yield what stands between <private> tags; one that is never closed hides the rest of the text."""
-    depth = begin = 0
-    for tag in _PRIVATE.finditer(text):
-        if text[max(0, tag.start() - 1) : tag.start()] == "`" == text[tag.end() : tag.end() + 1]:
-            # `<private>` speaks of the tag.
-            continue
-        if not tag["close"]:
-            begin = begin if depth else tag.start()
-            depth += 1
-        elif depth:
-            depth -= 1
-            if not depth:
-                yield Secret(begin, tag.end(), "private")
-    if depth:
-        yield Secret(begin, len(text), "private")
-
-
-def _key_blocks(text: str) -> Iterator[Secret]:
-    for block in _PEM.finditer(text):
-        letters = sum(map(str.isalnum, block.group()))
-        if letters >= MIN_KEY_LETTERS + 2 * len(block["name"]) and not _stands_in(block.group()):
-            yield Secret(block.start(), block.end(), "private key")
-
-
-def _shaped(text: str) -> Iterator[Secret]:
-    for shape in SHAPES:
-        for lead in shape.begins:
-            at = text.find(lead)
-            pattern = shape.pattern if at >= 0 else None
-            while at >= 0 and pattern is not None:
-                end = at + 1
-                inside = lead[0].isalnum() and at > 0 and text[at - 1].isalnum()
-                if not inside and (found := pattern.match(text, at)):
-                    end, value = found.end(), found.group()
-                    if not _stands_in(value) and (shape.sure or _mixed(value)):
-                        yield Secret(at, end, shape.kind)
-                at = text.find(lead, end)
-
-
-def _in_addresses(text: str) -> Iterator[Secret]:
-    for found in _ADDRESS.finditer(text):
-        value = found["value"]
-        known = value.lower() in _STAND_INS or value == found["user"]
-        if not (known or _stands_in(value) or value[0] in "$%{["):
-            yield Secret(*found.span("value"), "password")
-    for found in _USER.finditer(text):
-        if not _stands_in(found["value"]) and _random(found["value"]):
-            yield Secret(*found.span("value"), "token")
-
-
-def _in_options(text: str) -> Iterator[Secret]:
-    for found in _OPTION.finditer(text):
-        name = found["name"] or "password"
-        if _is_secret(name, found["value"], before=found["before"] or "", quoted=False):
-            yield Secret(*found.span("value"), _kind_of(name))
-
-
-def _in_headers(text: str) -> Iterator[Secret]:
-    for found in _HEADER.finditer(text):
-        if not _stands_in(found["value"]) and _random(found["value"]):
-            yield Secret(*found.span("value"), "token")
-
-
-def _named(text: str) -> Iterator[Secret]:
-    """Yield the values that are given to a telling name, in code, settings and prose."""
-    small = _lowered(text)
-    for name in _NAMES:
-        at = small.find(name)
-        while at >= 0:
-            end = at + len(name)
-            if found := _ASSIGNED.match(text, at):
-                group = "quoted" if found["mark"] else "bare"
-                start, value = found.start(group), found[group].rstrip(".!?*")
-                # What is none may hold the next name: `key: secret_key = ...`.
-                end = start
-                if _is_secret(name, value, before=small[max(0, at - 12) : at], quoted=group == "quoted"):
-                    end = start + len(value)
-                    if group == "bare" and (more := _REST.match(text, end)):
-                        end = more.end()
-                    yield Secret(start, end, _kind_of(name))
-            at = small.find(name, end)
-
-
-def _kind_of(name: str) -> str:
-    return "password" if name.lstrip("_").startswith("p") else "secret"
-
-
-def _is_secret(name: str, value: str, *, before: str, quoted: bool) -> bool:
-    if len(value) < MIN_VALUE or _stands_in(value) or _TRIAL.search(value) or _REFERENCE.match(value):
-        return False
-    if _kind_of(name) == "password":
-        # Without quotes a word in letters alone is a name: `password: privateKey`.
-        return (quoted or not value.isalpha()) if _mixed(value) else (quoted and not value.isalpha())
-    if name in {"key", "token"} and not _SURE_KEY.search(before):
-        # The key of a table or cache may well be a hash or an id.
-        ordinary = _HEX.fullmatch(value) or _UUID.fullmatch(value) or before[-1:].isalpha()
-        return not ordinary and len(value) >= 2 * MIN_VALUE and _random(value)
-    return _random(value)
-
-
-def _lowered(text: str) -> str:
-    """Return the text in small letters, each in its place."""
-    small = text.lower()
-    return small if len(small) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
-
-
-def _stands_in(value: str) -> bool:
-    """Tell whether a value only shows where a secret would stand."""
-    if len(set(value[-16:])) <= MIN_LETTERS:
-        return True
-    small = value[:READ].lower()
-    return any(word in small for word in _PLACEHOLDERS)
-
-
-def _mixed(value: str) -> bool:
-    """Tell whether a value is more than words and numbers side by side, as names are."""
-    return any(
-        not (run.isdigit() or (run.isalpha() and (run[1:].islower() or run.isupper())))
-        for run in _RUN.findall(value)
-    )
-
-
-def _random(value: str) -> bool:
-    """Tell whether letters and digits change as in a random string, and are as many different ones."""
-    turns = len(_TURN.findall(value))
-    counts = Counter(value)
-    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
-    return turns >= max(2, MIN_TURNS * len(value)) and entropy >= min(
-        MIN_ENTROPY, 0.8 * math.log2(len(value))
-    )

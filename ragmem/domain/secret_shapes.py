@@ -1,21 +1,35 @@
 """What the keys and tokens of services look like: a table of shapes that no other text has."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+
+from ragmem.domain.secret_values import Secret, is_mixed, stands_in
+
+_WEB = r"[A-Za-z0-9_-]"
+"""The alphabet of base64 in addresses."""
+
+_END = r"(?![A-Za-z0-9])"
+_TAIL = rf"{_WEB}*+"
+"""What else hangs on, so that nothing that follows comes to stand alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One shape: what stands in place of the secret, what it begins with, the pattern of the rest.
 
-    What is not sure must also hold digits or capitals among its letters: sk-folding-cube is no key.
+    What is not sure must also hold digits or capitals among its letters: sk-folding-cube is no key. What is
+    not `wide` has RUN characters of a token in a row, its beginning among them; a dot ends them where it is
+    `dotted`.
     """
 
     kind: str
     begins: tuple[str, ...]
     rest: str
     sure: bool = False
+    wide: bool = False
+    dotted: bool = False
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -25,40 +39,50 @@ class Shape:
 
 @cache
 def _compiled(begins: tuple[str, ...], rest: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{'|'.join(map(re.escape, begins))}){rest}")
+    return re.compile(f"(?:{'|'.join(map(re.escape, begins))}){rest}{_TAIL}")
 
 
-def _shape(kind: str, begins: str, rest: str, *, sure: bool = False) -> Shape:
-    return Shape(kind, tuple(begins.split()), rest, sure)
+def _shape(
+    kind: str, begins: str, rest: str, *, sure: bool = False, wide: bool = False, dotted: bool = False
+) -> Shape:
+    return Shape(kind, tuple(begins.split()), rest, sure, wide, dotted)
 
 
-_WEB = r"[A-Za-z0-9_-]"
-"""The alphabet of base64 in addresses."""
-
-_END = r"(?![A-Za-z0-9])"
-_TAIL = rf"{_WEB}*+"
-"""What else hangs on, so that nothing that follows comes to stand alone."""
+RUN = 16
+"""Characters in a row that every shape has which is not wide."""
 
 # A part of a shape is possessive or of bounded length, so that each is linear on any text.
 SHAPES = (
     _shape("Anthropic key", "sk-ant-", rf"{_WEB}{{20,}}+"),
-    _shape("OpenRouter key", "sk-or-v1-", rf"[0-9a-f]{{32,}}+{_TAIL}"),
+    _shape("OpenRouter key", "sk-or-v1-", r"[0-9a-f]{32,}+"),
     _shape("OpenAI key", "sk-", rf"{_WEB}{{20,}}+"),
     _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,}+"),
     _shape("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}+"),
     _shape(
         "GitLab token",
-        "glpat- glrt- gldt- glptt- glcbt- glft- glsoat- glimt- glagent- gloas-",
-        r"[A-Za-z0-9_.-]{20,}+",
+        "glpat- glrt- gldt- glptt- glcbt- glft- glsoat- glimt- glagent- gloas- GR1348941 glwt- glffct-",
+        rf"(?={_WEB}{{14}})[A-Za-z0-9_.-]{{20,}}+",
     ),
-    _shape("Slack token", "xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9.-]{10,}+"),
-    _shape("Slack webhook", "https://hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,}+"),
+    _shape(
+        "Slack token",
+        "xox xapp-",
+        r"(?:(?<=xox)[a-eoprs][-.]|(?<=xapp-))[A-Za-z0-9.%-]{10,}+",
+        wide=True,
+    ),
+    _shape(
+        "Slack webhook",
+        "hooks.slack.com/",
+        r"(?:services|workflows|triggers)/[\w/-]{20,}+",
+        wide=True,
+    ),
+    _shape("Teams webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{60,}+", wide=True),
     _shape(
         "Discord webhook",
-        "https://discord.com/api/webhooks/ https://discordapp.com/api/webhooks/",
+        "/api/webhooks/",
         rf"\d{{10,20}}/{_WEB}{{20,}}+",
+        wide=True,
     ),
-    _shape("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,}}+"),
+    _shape("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,}}+", dotted=True),
     # The secret often stands right behind the id, and has no shape of its own.
     _shape(
         "AWS key",
@@ -66,15 +90,19 @@ SHAPES = (
         rf"[A-Z0-9]{{16}}{_END}(?:[\s,;:|\"']{{1,6}}[A-Za-z0-9/+]{{40}}{_END})?",
         sure=True,
     ),
+    _shape("AWS Bedrock key", "ABSK bedrock-api-key-", r"[A-Za-z0-9+/=]{60,}+", wide=True),
     _shape("Google key", "AIza", rf"{_WEB}{{35,}}+"),
-    _shape("Google token", "ya29.", r"[A-Za-z0-9_.-]{20,}+"),
+    _shape("Google key", "AQ.", rf"{_WEB}{{40,}}+", wide=True),
+    _shape("Google token", "ya29.", r"[A-Za-z0-9_.-]{20,}+", wide=True),
     _shape("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
-    _shape("Google token", "1//0", rf"{_WEB}{{40,}}+"),
-    _shape("JWT", "eyJ", rf"{_WEB}{{8,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+"),
+    _shape("Google token", "1//0", rf"{_WEB}{{40,}}+", wide=True),
+    _shape("JWT", "eyJ", rf"{_WEB}{{13,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+", dotted=True),
     _shape("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}+"),
-    _shape("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+"),
+    _shape("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+", wide=True),
     _shape("Twilio key", "SK", rf"[0-9a-f]{{32}}{_END}", sure=True),
-    _shape("SendGrid key", "SG.", rf"{_WEB}{{16,32}}+\.{_WEB}{{30,64}}+"),
+    _shape("SendGrid key", "SG.", rf"{_WEB}{{16,32}}+\.{_WEB}{{30,64}}+", wide=True),
+    _shape("Brevo key", "xkeysib- xsmtpsib-", r"[0-9a-f]{40,}+"),
+    _shape("Mailchimp key", "-us", r"(?<=[0-9a-f]{32}-us)\d{1,2}(?![\w-])", wide=True, sure=True),
     _shape("npm token", "npm_", r"[A-Za-z0-9]{36,}+"),
     _shape("PyPI token", "pypi-", rf"{_WEB}{{40,}}+"),
     _shape("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}+"),
@@ -83,25 +111,172 @@ SHAPES = (
     _shape("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}+"),
     _shape("Replicate token", "r8_", r"[A-Za-z0-9]{30,}+"),
     _shape("NVIDIA key", "nvapi-", rf"{_WEB}{{40,}}+"),
-    _shape("LangSmith key", "lsv2_pt_ lsv2_sk_", rf"[0-9a-f_]{{32,}}+{_TAIL}"),
-    _shape("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", rf"[0-9a-f]{{40,}}+{_TAIL}"),
-    _shape("Docker token", "dckr_pat_", rf"{_WEB}{{20,}}+"),
-    _shape("Shopify token", "shpat_ shpca_ shppa_ shpss_", rf"[0-9A-Fa-f]{{32,}}+{_TAIL}"),
-    _shape("Square token", "sq0atp- sq0csp-", rf"{_WEB}{{22,}}+"),
+    _shape("LangSmith key", "lsv2_pt_ lsv2_sk_", r"[0-9a-f_]{32,}+"),
+    _shape("Langfuse key", "sk-lf- pk-lf-", r"[0-9a-f-]{36}"),
+    _shape("Pinecone key", "pcsk_", r"[A-Za-z0-9_]{40,}+"),
+    _shape("Tavily key", "tvly-", rf"{_WEB}{{24,}}+"),
+    _shape("Voyage key", "pa-", rf"{_WEB}{{43}}{_END}"),
+    _shape("Firecrawl key", "fc-", rf"[0-9a-f]{{32}}{_END}"),
+    _shape("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,}+"),
+    _shape("Docker token", "dckr_pat_ dckr_oat_", rf"{_WEB}{{20,}}+"),
+    _shape("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[0-9A-Fa-f]{32,}+"),
+    _shape("Square token", "sq0atp- sq0csp- sq0idb-", rf"{_WEB}{{22,}}+"),
+    _shape("Square token", "EAAA", rf"{_WEB}{{60}}{_END}"),
+    _shape("Meta token", "EAA", r"[A-Za-z0-9]{90,}+"),
+    _shape("PayPal token", "access_token$production$", r"[0-9a-z]{16}\$[0-9a-f]{32}", wide=True, sure=True),
     _shape("Mailgun key", "key-", rf"[0-9a-f]{{32}}{_END}"),
-    _shape("Telegram token", ":AA", rf"(?<=\d{{8}}:AA){_WEB}{{32,}}+"),
-    _shape("Databricks token", "dapi", rf"[0-9a-f]{{32}}(?:-\d)?{_END}"),
-    _shape("Vault token", "hvs. hvb. hvr.", rf"{_WEB}{{24,}}+"),
-    _shape("Postman key", "PMAK-", rf"[0-9a-f]{{24}}-[0-9a-f]{{34}}{_TAIL}"),
+    _shape("Telegram token", ":AA", rf"(?<=\d{{8}}:AA){_WEB}{{32,}}+", wide=True),
+    _shape("Databricks token", "dapi dkea dose", rf"[0-9a-f]{{32}}(?:-\d)?{_END}"),
+    _shape("Vault token", "hvs. hvb. hvr.", rf"{_WEB}{{24,}}+", wide=True),
+    _shape("Terraform token", ".atlasv1.", rf"(?<=[A-Za-z0-9]{{14}}.atlasv1.){_WEB}{{60,}}+", wide=True),
+    _shape("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
     _shape("Notion token", "ntn_", r"[A-Za-z0-9]{40,}+"),
     _shape("Notion token", "secret_", rf"[A-Za-z0-9]{{43}}{_END}"),
-    _shape("Figma token", "figd_", rf"{_WEB}{{36,}}+"),
+    _shape("Figma token", "figd_ figu_ figo_", rf"{_WEB}{{36,}}+"),
     _shape("Linear key", "lin_api_ lin_oauth_", r"[A-Za-z0-9]{32,}+"),
     _shape("Supabase key", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}+"),
-    _shape("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_]{40,}+"),
-    _shape("Grafana token", "glsa_ glc_", r"[A-Za-z0-9+/=_]{32,}+"),
+    _shape("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_]{40,}+", wide=True),
+    _shape("Grafana token", "glsa_ glc_", r"[A-Za-z0-9+/=_]{32,}+", wide=True),
+    _shape("Grafana key", "eyJrIjoi", r"[A-Za-z0-9+/=]{60,}+", wide=True),
+    _shape("Datadog key", "ddapp_ ddpat_ ddsat_", rf"{_WEB}{{30,}}+"),
+    _shape("New Relic key", "NRAK- NRJS- NRII- NRIQ- NRRA-", rf"{_WEB}{{16,}}+"),
+    _shape("Cloudflare token", "cfut_ cfat_ cfk_", rf"{_WEB}{{30,}}+"),
+    _shape("Cloudflare key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{60,}+", wide=True),
+    _shape("Heroku key", "HRKU-", rf"{_WEB}{{30,}}+"),
+    _shape("Fly token", "fm1 fm2", r"[ar]?_[A-Za-z0-9+/=_]{40,}+", wide=True),
+    _shape("Fly token", "fo1_", rf"{_WEB}{{40,}}+"),
+    _shape("Render key", "rnd_", r"[A-Za-z0-9]{28,}+"),
+    _shape("Netlify token", "nfp_ nfc_ nfo_", r"[A-Za-z0-9]{30,}+"),
+    _shape("Vercel token", "vcp_ vci_ vca_ vcr_ vck_", r"[A-Za-z0-9]{24,}+"),
+    _shape("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}+", wide=True),
+    _shape("Neon key", "napi_", r"[a-z0-9]{60,}+"),
+    _shape("Doppler token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[\w.-]{40,}+", wide=True),
+    _shape("Pulumi token", "pul-", r"[0-9a-f]{40}"),
+    _shape("Okta token", "SSWS", rf" {_WEB}{{40,}}+", wide=True),
+    _shape("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{60,}+"),
+    _shape("Asana token", "/1", r"\d{15}:[0-9a-f]{32}", wide=True),
     _shape("Tailscale key", "tskey-", r"[a-z]{2,12}-[A-Za-z0-9-]{16,}+"),
-    _shape("Atlassian token", "ATATT3", r"[A-Za-z0-9_=-]{40,}+"),
-    _shape("RubyGems key", "rubygems_", rf"[0-9a-f]{{40,}}+{_TAIL}"),
-    _shape("age key", "AGE-SECRET-KEY-1", rf"[A-Z0-9]{{50,}}+{_TAIL}", sure=True),
+    _shape("Atlassian token", "ATATT3 ATCTT3 ATBB", r"[A-Za-z0-9_=-]{24,}+"),
+    _shape("Azure DevOps token", "AZDO", r"(?<=[A-Za-z0-9]{20}AZDO)[A-Za-z0-9]{4,}+", wide=True, sure=True),
+    _shape("Azure secret", "Q~", r"(?<=[\w.~-]{3}\dQ~)[\w.~-]{31,}+", wide=True),
+    _shape("RubyGems key", "rubygems_", r"[0-9a-f]{40,}+"),
+    _shape("Clojars token", "CLOJARS_", r"[a-z0-9]{60}"),
+    _shape("crates.io token", "cio", rf"[A-Za-z0-9]{{32}}{_END}"),
+    _shape("1Password token", "ops_eyJ", r"[A-Za-z0-9+/=_-]{60,}+", wide=True),
+    _shape("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}+"),
+    _shape("Flutterwave key", "FLWSECK- FLWSECK_TEST-", rf"{_WEB}{{12,}}+"),
+    _shape("Adyen key", "AQE", r"[A-Za-z0-9+/=<>{}()&\"']{80,200}+", wide=True),
+    # What base64 makes of the first line: OPENSSH, RSA, DSA, EC, ENCRYPTED, or nothing before PRIVATE.
+    _shape(
+        "private key",
+        "LS0tLS1CRUdJTiB",
+        r"(?:PUEVOU1NI|SU0Eg|EU0Eg|FQyBQ|FTkNSWVBU|QUklWQVRF)[A-Za-z0-9+/=]{40,}+",
+        sure=True,
+    ),
+    _shape("kubeadm token", "--token", r"[ =][a-z0-9]{6}\.[a-z0-9]{16}(?![a-z0-9])", wide=True),
+    _shape("age key", "AGE-SECRET-KEY-1 AGE-PLUGIN-", r"[A-Z0-9-]{40,}+", sure=True),
 )
+
+_BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1"})
+"""Beginnings before which a part of the secret stands, which goes with it."""
+
+MOST_BEFORE = 64
+_HEAD = re.compile(rf"[\w.~-]{{1,{MOST_BEFORE}}}\Z")
+
+LONG = 1_024
+"""Characters of a match in which no other one is looked for, so that the time stays linear."""
+
+_BLANK = ord(" ")
+_TOKEN = bytes(
+    ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "_-" else _BLANK
+    for code in range(256)
+)
+
+
+def _lead_pattern(leads: Iterable[str]) -> re.Pattern[bytes]:
+    """Return a pattern that finds each of these where no letter or digit stands before it.
+
+    It begins with a single character of a set, which lets the search skip what is none of them.
+    """
+    by_first: dict[str, set[str]] = {}
+    for lead in leads:
+        by_first.setdefault(lead[0], set()).add(lead[1:])
+    branches = (
+        f"{first}(?<![A-Za-z0-9]{first})(?:{'|'.join(map(re.escape, sorted(rests)))})"
+        for first, rests in sorted(by_first.items())
+    )
+    return re.compile("|".join(branches).encode())
+
+
+_LEAD = _lead_pattern(lead for shape in SHAPES if not shape.wide for lead in shape.begins)
+_BY_FIRST: dict[str, list[tuple[str, Shape]]] = {}
+for _one in SHAPES:
+    for _begin in () if _one.wide else _one.begins:
+        _BY_FIRST.setdefault(_begin[0], []).append((_begin, _one))
+_WIDE = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins]
+
+
+def shaped(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the secrets that have a shape of the table; `raw` is the text with ? for what is not ASCII.
+
+    Only where RUN characters of a token stand in a row are beginnings looked for, but for those of the wide
+    shapes, which are few.
+    """
+    yield from _in_runs(text, raw)
+    yield from _wide_ones(text, raw)
+
+
+def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
+    for start, end in runs(raw.translate(_TOKEN), RUN):
+        at = start
+        ends_in_dot = raw[end : end + 1] == b"."
+        while lead := _LEAD.search(raw, at, end):
+            place = at = lead.start()
+            for begin, shape in _BY_FIRST[text[place]]:
+                if shape.dotted and not ends_in_dot:
+                    continue
+                if text.startswith(begin, place) and (found := shape.pattern.match(text, place)):
+                    at = max(at, _behind(found))
+                    if secret := _secret(shape, found):
+                        yield secret
+            at = max(at, place + 1)
+
+
+def _wide_ones(text: str, raw: bytes) -> Iterator[Secret]:
+    for shape, begin in _WIDE:
+        sought = begin.encode()
+        place = raw.find(sought)
+        while place >= 0:
+            following = place + 1
+            inside = begin[0].isalnum() and begin not in _BEFORE and raw[place - 1 : place].isalnum()
+            if not inside and (found := shape.pattern.match(text, place)):
+                following = _behind(found)
+                if secret := _secret(shape, found, begin):
+                    yield secret
+            place = raw.find(sought, following)
+
+
+def _behind(found: re.Match[str]) -> int:
+    """Return from where on to look behind a match; in a long one all that stands in it is one thing."""
+    return found.end() if found.end() - found.start() > LONG else found.start() + 1
+
+
+def runs(marked: bytes, least: int) -> Iterator[tuple[int, int]]:
+    """Yield where so many letters x or more stand in a row, between blanks."""
+    sought = b"x" * least
+    at = marked.find(sought)
+    while at >= 0:
+        end = marked.find(b" ", at + least)
+        end = len(marked) if end < 0 else end
+        yield marked.rfind(b" ", 0, at) + 1, end
+        at = marked.find(sought, end)
+
+
+def _secret(shape: Shape, found: re.Match[str], begin: str = "") -> Secret | None:
+    value = found.group()
+    if stands_in(value) or not (shape.sure or is_mixed(value)):
+        return None
+    start = found.start()
+    if begin in _BEFORE and (head := _HEAD.search(found.string, max(0, start - MOST_BEFORE), start)):
+        start = head.start()
+    return Secret(start, found.end(), shape.kind)

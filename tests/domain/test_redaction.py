@@ -4,6 +4,7 @@ import random
 import re
 import string
 import time
+from base64 import b64encode
 from itertools import pairwise
 
 import pytest
@@ -236,7 +237,7 @@ FRAGMENTS = st.sampled_from(
 TEXTS = st.lists(st.one_of(FRAGMENTS, st.text(max_size=12)), max_size=12).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TEXTS)
 @example(3 * f"sk-ant-api03-{'u8jzPde0IgxLd6GncfBAepfJBd0Kh8oOOL8d' * 3}sha256:{'9f86d081884c7d65' * 4}")
 def test_a_redacted_text_has_nothing_more_to_redact(text):
@@ -245,7 +246,7 @@ def test_a_redacted_text_has_nothing_more_to_redact(text):
     assert count or told == text
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXTS)
 def test_secrets_are_in_order_and_none_overlaps_another(text):
     secrets = find_secrets(text)
@@ -254,7 +255,7 @@ def test_secrets_are_in_order_and_none_overlaps_another(text):
     assert all(0 <= secret.start < secret.end <= len(text) for secret in secrets)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXTS, st.integers(0, 400), st.integers(0, 400))
 def test_a_part_holds_no_letter_of_a_secret_of_the_whole(text, start, length):
     secrets = find_secrets(text)
@@ -265,7 +266,7 @@ def test_a_part_holds_no_letter_of_a_secret_of_the_whole(text, start, length):
     assert len(cover(text, secrets, start, end)) == end - start - hidden + marks
 
 
-SIZE = 240_000
+SIZE = 100_000
 HOSTILE = [
     "sk-",
     "-eyJ",
@@ -295,6 +296,26 @@ HOSTILE = [
     "\n",
     "SG.aaaaaaaaaaaaaaaaaaaa.",
     "Ï",
+    "kind: Secret\ndata:\n",
+    "cookie: a=",
+    "machine a login b password ",
+    "a:5432:b:c:",
+    "mysql -p",
+    "password=;server=",
+    "-us1",
+    "echo a:aaaaaaaa ",
+    "docker login -p ",
+    "auth('a', ",
+    'token", ',
+    "api_key: str ",
+    "key\n value",
+    "password\x1b[0m",
+    "\x1b[",
+    "AAAAAAAAAAAAAAAA\n",
+    "-----END RSA PRIVATE KEY-----",
+    "AAAAAAAAAAAAAAAA\n-----END RSA PRIVATE KEY-----",
+    "://a:b@b",
+    b64encode(b"API_TOKEN=aB3dE5gH7jK9mN1p\n").decode(),
     "".join(lead for shape in SHAPES for lead in shape.begins),
 ]
 
@@ -307,13 +328,13 @@ def test_no_text_takes_more_than_linear_time(part):
     def cost(of: str) -> float:
         tries = []
         for _ in range(2):
-            started = time.process_time()
+            started = time.thread_time()
             find_secrets(of)
-            tries.append(time.process_time() - started)
+            tries.append(time.thread_time() - started)
         return min(tries)
 
     # Four times the text takes four times as long; sixteen times would be quadratic.
-    assert cost(text) < max(0.1, 8 * cost(fourth))
+    assert cost(text) < max(0.05, 8 * cost(fourth))
 
 
 def test_a_secret_is_a_span_of_the_text():

@@ -1,0 +1,210 @@
+"""`ragmem scrub`: remove secrets, or any text, from everything that is stored."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    size,
+    standard_input,
+    tell,
+)
+from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.scrub import Plan, Scrubbed
+
+STDIN = "-"
+
+MOST_PATTERN = 65_536
+"""Bytes of a pattern on standard input."""
+
+SHOWN = 20
+"""Memories that are listed; --json has all of them."""
+
+SOURCE = "edit it; only known secrets are covered when it is seeded again"
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem scrub --dry-run
+  ragmem scrub --yes
+  printf %s "${OLD_TOKEN:-old token}" | ragmem scrub - --yes
+  ragmem scrub --regex 'CUST-[0-9]{6}' --dry-run
+
+\b
+Exit codes:
+  0  nothing of it is left; or the plan was shown
+  2  usage; more than half of all memories have PATTERN, without --allow-large
+  3  something is left, and is named
+  5  the store is busy: run it again
+"""
+
+
+@app.command(epilog=EPILOG)
+def scrub(
+    pattern: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATTERN",
+            help="What is to go; - reads it from standard input. Left out: all known secrets.",
+        ),
+    ] = None,
+    regex: Annotated[bool, typer.Option("--regex", "-E", help="PATTERN is a regular expression.")] = False,
+    backups: Annotated[
+        Literal["rewrite", "delete", "keep"],
+        typer.Option("--backups", help="What becomes of backups that have it."),
+    ] = "rewrite",
+    allow_large: Annotated[
+        bool, typer.Option("--allow-large", help="Also where more than half of all memories have PATTERN.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Also a PATTERN of one to three letters.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Remove secrets, or any text, from everything that is stored."""
+    from ragmem.services.scrub import large
+    from ragmem.services.scrub_wanted import wanted
+
+    if regex and pattern is None:
+        raise UsageError("--regex needs a PATTERN", hint="ragmem scrub --regex 'CUST-[0-9]{6}'")
+    what = wanted(_read(pattern), regex=regex, force=force)
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        memory.require()
+        if not dry_run:
+            memory.take_in()
+        planned = memory.plan_scrub(what, progress=bar)
+        bar.close()
+        if dry_run:
+            _say_plan(planned, None, as_json=as_json, quiet=quiet)
+            return EXIT_OK
+        if pattern is not None and large(planned) and not allow_large:
+            raise UsageError(
+                f"{len(planned.memories)} of {planned.total} memories have it",
+                hint="look with --dry-run, then say --allow-large",
+            )
+        if not planned.empty and not yes:
+            if not as_json and not quiet and sys.stdin.isatty():
+                _say_plan(planned, None, as_json=False, quiet=False)
+            _ask(planned)
+        done = memory.scrub(what, planned, backups=backups, progress=bar)
+    _say_plan(planned, done, as_json=as_json, quiet=quiet)
+    return EXIT_FAILED if done.left else EXIT_OK
+
+
+def _read(pattern: str | None) -> str | None:
+    if pattern != STDIN:
+        return pattern
+    raw = standard_input(MOST_PATTERN)
+    if len(raw) > MOST_PATTERN:
+        raise UsageError(f"the pattern has more than {MOST_PATTERN} bytes", hint="give the secret alone")
+    try:
+        return raw.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise UsageError("the pattern is not UTF-8", hint="convert it first") from error
+
+
+def _ask(planned: "Plan") -> None:
+    what = f"change {plural(len(planned.memories), 'memory', 'memories')} for good"
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"this would {what} and nobody is here to ask", hint="look with --dry-run, then say --yes"
+        )
+    if not typer.confirm(f"{what}? There is no undo", err=True):
+        raise UsageError("nothing was changed", hint="ragmem scrub --dry-run shows the plan")
+
+
+def _say_plan(planned: "Plan", done: "Scrubbed | None", *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        say_json(_shape(planned, done))
+        return
+    would = done is None
+    if not quiet:
+        for one in planned.memories[:SHOWN]:
+            kinds = ", ".join(
+                f"[redacted: {kind}]" + (f" x {count}" if count > 1 else "")
+                for kind, count in one.kinds.items()
+            )
+            say(printable(f"{one.id}  {'archived: ' if one.archived else ''}{kinds}  {one.title}".rstrip()))
+        if len(planned.memories) > SHOWN:
+            say(f"and {plural(len(planned.memories) - SHOWN, 'other memory', 'other memories')}")
+    living = sum(not one.archived for one in planned.memories)
+    counts = [
+        plural(living, "memory", "memories"),
+        f"{len(planned.memories) - living} archived",
+        plural(sum(planned.places.values()), "value") + " in the database",
+        plural(len(planned.files), "other file"),
+        plural(len(planned.backups), "backup"),
+    ]
+    if planned.empty:
+        say("nothing of it is stored")
+    else:
+        say(f"{'would clean' if would else 'cleaned'} {', '.join(counts)}")
+    if not quiet:
+        _tell_outside(planned)
+    if done is not None:
+        _say_proof(done, quiet=quiet)
+
+
+def _tell_outside(planned: "Plan") -> None:
+    for path in planned.files:
+        tell(printable(f"in {path}"))
+    for backup in planned.backups:
+        tell(printable(f"in the backup {backup.path}" + (f": {backup.problem}" if backup.problem else "")))
+    for path in planned.sources[:SHOWN]:
+        tell(printable(f"warning: the file {path} still holds it; {SOURCE}"))
+    if len(planned.sources) > SHOWN:
+        tell(f"and {plural(len(planned.sources) - SHOWN, 'other file')}; --json names all")
+    for path in planned.config:
+        tell(printable(f"warning: the configuration {path} holds it and was left alone"))
+
+
+def _say_proof(done: "Scrubbed", *, quiet: bool) -> None:
+    for line in done.left:
+        say(printable(f"left in {line}"))
+    where = f"{plural(done.searched, 'file')}, {size(done.bytes)}"
+    say(f"{len(done.left)} left in {where}")
+    if done.note and not quiet:
+        tell(printable(f"note: {done.note}"))
+
+
+def _shape(planned: "Plan", done: "Scrubbed | None") -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "schema": 1,
+        "dry_run": done is None,
+        "memories": [
+            {"id": one.id, "title": one.title, "archived": one.archived, "kinds": dict(one.kinds)}
+            for one in planned.memories
+        ],
+        "places": dict(planned.places),
+        "kinds": dict(planned.kinds),
+        "files": [str(path) for path in planned.files],
+        "backups": [{"path": str(one.path), "problem": one.problem} for one in planned.backups],
+        "sources": [str(path) for path in planned.sources],
+        "config": [str(path) for path in planned.config],
+    }
+    if done is not None:
+        shape |= {
+            "changed": done.cleaned.changed,
+            "removed": done.cleaned.removed,
+            "removed_backups": [str(path) for path in done.removed_backups],
+            "left": done.left,
+            "searched": {"files": done.searched, "bytes": done.bytes},
+            "note": done.note,
+        }
+    return shape

@@ -1,0 +1,85 @@
+"""The methods of an open memory for taking secrets out of everything that it has stored."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragmem.domain.redaction import put_in_force, rules_in_force
+from ragmem.opening import Opened, now
+from ragmem.receiving import Receiving
+
+if TYPE_CHECKING:
+    from ragmem.catalog.catalog import Catalog
+    from ragmem.ports import Store
+    from ragmem.services.progress import Progress
+    from ragmem.services.scrub import Backups, Plan, Scrubbed, Tools
+    from ragmem.services.scrub_wanted import Wanted
+
+
+class Scrubbing(Receiving):
+    """What removes a text from everywhere at once."""
+
+    def plan_scrub(self, wanted: "Wanted", *, progress: "Progress | None" = None) -> "Plan":
+        """Return where it stands below the home; changes nothing. See `services.scrub`."""
+        from ragmem.services.scrub import plan
+
+        self.require()
+        with _redacting():
+            return plan(self._scrubbing(progress), wanted)
+
+    def scrub(
+        self,
+        wanted: "Wanted",
+        planned: "Plan",
+        *,
+        backups: "Backups" = "rewrite",
+        progress: "Progress | None" = None,
+    ) -> "Scrubbed":
+        """Take out what was planned and search for it everywhere; see `services.scrub`."""
+        from ragmem.services.scrub import scrub
+
+        with _redacting():
+            return scrub(
+                self._scrubbing(progress), wanted, planned, backups=backups, index=self.index_waiting
+            )
+
+    def _scrubbing(self, progress: "Progress | None") -> "Tools":
+        from ragmem.services.progress import Silent
+        from ragmem.services.scrub import Tools
+
+        return Tools(
+            catalog=self.catalog,
+            open_store=lambda: self.store,
+            open_home=self._copy_at,
+            places=self.settings.places,
+            sizes=self.settings.chunking,
+            now=now(),
+            progress=progress or Silent(),
+        )
+
+    @contextmanager
+    def _copy_at(self, data: Path) -> "Iterator[tuple[Catalog, Store]]":
+        """Open the copy of a memory that lies in another data folder, brought up to date."""
+        settings = replace(
+            self.settings,
+            places=self.settings.places._replace(data=data),
+            store=replace(self.settings.store, profile="sqlite", url=""),
+            # Opening a home puts its rules into force.
+            secrets=replace(self.settings.secrets, redact=True),
+        )
+        with Opened(settings, home=self.home, cwd=self.cwd) as copy:
+            copy.prepare()
+            yield copy.catalog, copy.store
+
+
+@contextmanager
+def _redacting() -> Iterator[None]:
+    """Let secrets be taken out also where the settings say that they are stored: somebody asked for it."""
+    rules = rules_in_force()
+    put_in_force(replace(rules, stored=False))
+    try:
+        yield
+    finally:
+        put_in_force(rules)

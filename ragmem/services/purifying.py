@@ -1,0 +1,105 @@
+"""Make a draft fit to be stored: without secrets, what is private, and what memory itself said."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ragmem.domain.model import Draft, Memory, content_hash
+from ragmem.domain.purity import purified_text
+from ragmem.domain.records import FIELDS
+from ragmem.domain.redaction import find_secrets, redact_document, secrets_are_stored
+
+__all__ = ["purified", "purified_memory", "purified_text"]
+
+MIN_SHOWN = 12
+"""Characters of a line that is known as one of a key."""
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
+
+
+def purified(draft: Draft) -> Draft:
+    """Return the draft as it may be stored; the same object where nothing has to go.
+
+    In text, title, tags and metadata each secret is `[redacted: kind]`, in an address that is its uri as
+    well; a path stays, for by it the file is known again. Private blocks and blocks of the frame are left
+    out. The text may be empty then. Purifying twice is purifying once.
+    """
+    text = purified_text(draft.text)
+    title = draft.title if draft.title == "" else _title(draft, text)
+    tags = tuple(clean for tag in draft.tags if (clean := purified_text(tag)) or not tag)
+    metadata = _metadata(draft.metadata)
+    uri = purified_text(draft.uri) if _ADDRESS.match(draft.uri) else draft.uri
+    if (text, title, tags, metadata, uri) == (draft.text, draft.title, draft.tags, draft.metadata, draft.uri):
+        return draft
+    return replace(draft, text=text, title=title, tags=tags, metadata=metadata, uri=uri)
+
+
+def purified_memory(memory: Memory) -> Memory:
+    """Return a memory that somebody else made as it may be stored; the same object where nothing has to go.
+
+    Its id stays, and a summary is kept as far as it goes.
+    """
+    draft = Draft(
+        memory.source, memory.uri, memory.text, memory.title, tags=memory.tags, metadata=memory.metadata
+    )
+    clean = purified(draft)
+    summary = _part(memory.summary, memory.text)
+    if clean is draft and summary == memory.summary:
+        return memory
+    return replace(
+        memory,
+        uri=clean.uri,
+        text=clean.text,
+        title=clean.title,
+        tags=clean.tags,
+        metadata=dict(clean.metadata),
+        summary=summary,
+        content_hash=content_hash(clean.text),
+    )
+
+
+def _part(part: str, whole: str) -> str:
+    """Return a part of a text, purified; empty where it shows some of what has to go as a whole."""
+    if not part or secrets_are_stored():
+        return purified_text(part)
+    secrets = [whole[one.start : one.end] for one in find_secrets(whole)]
+    clean = purified_text(part)
+    # Of a text that is made of its sentences, a line of a key may be one.
+    shown = any(line in secret for secret in secrets for line in clean.split("\n") if len(line) >= MIN_SHOWN)
+    return "" if shown else clean
+
+
+def _title(draft: Draft, text: str) -> str:
+    """Return the title, or nothing where it is taken from what has left the text."""
+    title = purified_text(draft.title)
+    said = title.strip("# \t…")
+    return "" if len(said) > len("x") and said in draft.text and said not in text else title
+
+
+def _metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the values without secrets; the fields of a typed record each by itself."""
+    left_out = {key: purified_text(value) for key, value in metadata.items()}
+    covered: dict[str, str] = left_out if secrets_are_stored() else redact_document(left_out)
+    if FIELDS in metadata:
+        covered[FIELDS] = _fields(metadata[FIELDS])
+    return covered
+
+
+def _fields(written: str) -> str:
+    # In the text that a JSON document is, a quoted secret stands between other marks and is not seen.
+    try:
+        fields = json.loads(written)
+    except (ValueError, RecursionError):
+        return purified_text(written)
+    kept = _each(fields)
+    covered = kept if secrets_are_stored() else redact_document(kept)
+    return written if covered == fields else json.dumps(covered, ensure_ascii=False)
+
+
+def _each(part: object) -> object:
+    if isinstance(part, str):
+        return purified_text(part)
+    if isinstance(part, dict):
+        return {key: _each(value) for key, value in part.items()}
+    return [_each(item) for item in part] if isinstance(part, list) else part

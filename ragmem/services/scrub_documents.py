@@ -1,0 +1,52 @@
+"""A stored value as the texts that it is made of: where it is a JSON document, each of its own."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+_TELLING = re.compile(r"pass|pwd|secret|credential|token|key", re.IGNORECASE)
+"""In the name of a value: then the name helps to tell that it is a secret."""
+
+
+def leaves(value: str, *, naming: bool) -> Iterator[str]:
+    """Yield the texts of a stored value; `naming`: with the name of each where that tells of a secret."""
+    document = parsed(value)
+    if document is None:
+        yield value
+        return
+    for name, text in _named_texts(document, ""):
+        if naming and _TELLING.search(name):
+            yield f"{name}: {text}"
+        else:
+            yield from leaves(text, naming=naming)
+
+
+def parsed(value: str) -> Any:
+    """Return the JSON object or list that a value is; None for any other."""
+    if value[:1] not in {"{", "["}:
+        return None
+    try:
+        return orjson.loads(value)
+    except ValueError:
+        pass
+    try:
+        # What orjson refuses: a lone surrogate, a number that is none.
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a JSON document with the key above each; the keys themselves as well."""
+    if isinstance(part, str):
+        yield name, part
+    elif isinstance(part, dict):
+        for key, value in part.items():
+            yield "", key
+            yield from _named_texts(value, key)
+    elif isinstance(part, list):
+        for item in part:
+            yield from _named_texts(item, name)

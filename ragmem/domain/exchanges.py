@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ragmem.domain.blocks import Block, Form, sections
 from ragmem.domain.pieces import Budget, Piece, atoms_of, merge, pack, size_of
+from ragmem.domain.redaction import redact
 from ragmem.domain.turns import Turn
 
 ASKED_SHARE = 4.5
@@ -95,10 +96,19 @@ def _sections(text: str, turn: Turn, most: int) -> Iterator[tuple[tuple[str, ...
         yield (), list(atoms_of(text, label, most))
 
 
+BEYOND = 4_096
+"""Characters behind those that are read in which a secret may end."""
+
+
 def clip(text: str, most: int) -> str:
     """Return a text on one line of at most `most` characters, cut between words and marked there."""
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most:
         return line
     blank = line.rfind(" ", most // 2, most)
+    if blank <= 0:
+        # A secret of which a part is left could not be told as one any more.
+        line = redact(" ".join(text[: 4 * most + BEYOND].split()))[0]
+        if len(line) <= most:
+            return line
     return line[: blank if blank > 0 else most - 1] + "…"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.config import SourceSpec
+from ragmem.domain.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.redaction import beginning
 from ragmem.readers.dates import first_time, time_in_path, time_in_text
@@ -27,16 +28,16 @@ def read(
 ) -> tuple[list[Draft], list[str]]:
     """Return the one draft of a file, and warnings.
 
-    The draft's text is the body below the frontmatter, verbatim; the frontmatter's plain values become
-    metadata. The event time comes from the frontmatter, else from the file's name, a `Date:` line, the names
-    of the folders above, or `modified`. Never raises for any text.
+    The draft's text is the body below the frontmatter, verbatim but for a block that ragmem wrote; the
+    frontmatter's plain values become metadata. The event time comes from the frontmatter, else from the
+    file's name, a `Date:` line, the names of the folders above, or `modified`. Never raises for any text.
     """
     parts = split(text)
     values = {str(key).lower(): value for key, value in parts.values.items() if isinstance(key, str)}
     nested = values.get("metadata")
     # Newer memory files of Claude Code keep their type one level down.
     inner = nested if isinstance(nested, dict) else {}
-    body = parts.body.strip("\n")
+    body = without_block(parts.body).strip("\n")
     draft = Draft(
         source=spec.name,
         uri=str(path),

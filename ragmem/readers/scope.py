@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,10 +22,13 @@ _SLUG_PARENT = "projects"
 Known = Callable[[str, str], str | None]
 """Tells from first commit and remote the id under which a repository is known already."""
 
+Placed = Callable[[Path], str | None]
+"""Tells the id of the project that is known at a folder."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectIdentity:
-    """A project: `id` is `<name>-<8 hexadecimal digits>`; `root` is empty for a slug without a folder."""
+    """A project: `id` is `<name>-<8 hexadecimal digits>`; `root` is None for a slug of no known folder."""
 
     id: str
     name: str
@@ -42,9 +45,10 @@ class ProjectIdentity:
 class ProjectFinder:
     """Finds the projects of paths; each folder is looked at once."""
 
-    def __init__(self, home: Path, known: Known | None = None) -> None:
+    def __init__(self, home: Path, known: Known | None = None, placed: Placed | None = None) -> None:
         self._home = home
         self._known = known
+        self._placed = placed
         self._roots: dict[Path, ProjectIdentity] = {}
         self._folders: dict[Path, ProjectIdentity | None] = {}
         self._slugs: dict[str, ProjectIdentity | None] = {}
@@ -91,12 +95,19 @@ class ProjectFinder:
         """
         if slug not in self._slugs:
             folder = resolve_slug(slug, self._home)
-            if folder:
-                self._slugs[slug] = self.project_of(folder)
-            else:
-                name = slug.removeprefix(slug_of(self._home)).strip("-") or "project"
-                self._slugs[slug] = ProjectIdentity(_identify(name, "slug", slug), name, None)
+            self._slugs[slug] = self.project_of(folder) if folder else self._gone(slug)
         return self._slugs[slug]
+
+    def project_of_gone(self, folder: Path) -> ProjectIdentity | None:
+        """Return the project of a folder that is not there: the one that its slug stands for.
+
+        Once the folder is there again it is that project still, if the catalog knows it at this place.
+        """
+        slug = slug_of(folder)
+        found = self.project_of_slug(slug)
+        if found and found.root is None:
+            found = self._slugs[slug] = replace(found, root=folder)
+        return found
 
     def scope_of(self, path: Path, spec: SourceSpec) -> Scope:
         """Return to whom a file of this source belongs; the user where no project is found."""
@@ -117,17 +128,28 @@ class ProjectFinder:
             return None
         return Path(marked_root(str(folder), str(self._home)) or folder)
 
+    def _gone(self, slug: str) -> ProjectIdentity:
+        name = slug.removeprefix(slug_of(self._home)).strip("-") or "project"
+        return ProjectIdentity(_identify(name, "slug", slug), name, None)
+
+    def _from_before(self, root: Path) -> str | None:
+        """Return the id that a folder had while it was not there; None where nothing was stored then."""
+        former = self._gone(slug_of(root)).id
+        return former if self._placed and self._placed(root) == former else None
+
     def _identity(self, root: Path, repository: Repository | None) -> ProjectIdentity:
         if repository and (repository.root_commit or repository.remote):
             commit, remote = repository.root_commit, repository.remote
             name = remote.rpartition("/")[2] or repository.root.name
             known = self._known(commit, remote) if self._known else None
+            known = known or self._from_before(repository.root)
             identifier = known or _identify(name, "git", commit, remote)
             return ProjectIdentity(identifier, name, repository.root, commit, remote)
         root = repository.root if repository else root
         inside = root.is_relative_to(self._home)
         place = f"~/{root.relative_to(self._home)}" if inside else str(root)
-        return ProjectIdentity(_identify(root.name, "path", place), clean(root.name), root)
+        identifier = self._from_before(root) or _identify(root.name, "path", place)
+        return ProjectIdentity(identifier, clean(root.name), root)
 
 
 def _identify(name: str, *parts: str) -> str:

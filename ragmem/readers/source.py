@@ -108,15 +108,15 @@ def drafts_in(
     path: Path, text: str, spec: SourceSpec, *, settings: Settings, modified_ns: int, scope: Scope
 ) -> tuple[list[Draft], list[str]]:
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
-    drafts, warnings = READERS[spec.reader](path, text, spec, modified=_moment(modified_ns), scope=scope)
+    drafts, warnings = READERS[spec.reader](path, text, spec, modified=moment_of(modified_ns), scope=scope)
     return [_tagged(draft, path, settings) for draft in drafts], warnings
 
 
-def _moment(nanoseconds: int) -> datetime:
+def moment_of(nanoseconds: int) -> datetime:
+    """Return the moment of a file system; 1970 for one that no calendar has."""
     try:
         return datetime.fromtimestamp(nanoseconds // NANOSECONDS, tz=UTC)
     except (ValueError, OverflowError, OSError):
-        # A file system can hold times that no calendar has.
         return datetime.fromtimestamp(0, tz=UTC)
 
 

@@ -19,8 +19,8 @@ def readings() -> dict[str, list[Reading]]:
     found = load(environ={}, home=HOME)
     finder = ProjectFinder(HOME)
     return {
-        name: list(read_source(spec, home=HOME, settings=found, projects=finder))
-        for name, spec in found.sources.items()
+        spec.name: list(read_source(spec, home=HOME, settings=found, projects=finder))
+        for spec in found.enabled_sources()
     }
 
 

@@ -1,0 +1,171 @@
+"""What of a tool's result is worth remembering: commits, sums of tests, lines that name an error."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragmem.domain.exchanges import BEYOND, clip
+from ragmem.domain.framing import FRAME_TAG
+from ragmem.domain.purity import purified_text
+from ragmem.domain.transcript import Act, Deed
+from ragmem.readers.transcripts.tools import Call
+
+LOOKED_AT = 6_000
+"""Characters at each end of a result that are looked at: sums stand at the end, first errors in front."""
+
+MAX_LINES = 3
+"""Lines of a result that are kept, of errors and of sums each."""
+
+MAX_LINE = 240
+MAX_ANSWER = 2000
+
+_COMMITTED = re.compile(
+    r"^[ \t]*\[(?P<branch>[^\]\n]{1,120}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
+    r"(?P<subject>[^\n]{1,300})",
+    re.MULTILINE,
+)
+_PULL = re.compile(r"https?://[\w.-]{1,80}/[\w.-]{1,80}/[\w.-]{1,80}/(?:pull|-/merge_requests)/\d+")
+_EXIT = re.compile(
+    r"\b(?:exit(?:ed with)?[ _]?code|exit[ _]status|Exit code)\W{0,4}(-?\d{1,3})\b", re.IGNORECASE
+)
+_EXIT_REACH = 400
+_SUM = re.compile(
+    r"^[= ]{0,60}\d+ (?:passed|failed|errors?|skipped|xfailed)\b[^\n]{0,160}"
+    r"|^[ \t]*Tests?:? +(?:run: )?\d+[^\n]{0,120}|^[ \t]*Tests: [^\n]{1,120}|^test result: [^\n]{1,120}"
+    r"|^[ \t]*\d+ (?:passing|failing|pending|examples?,)[^\n]{0,80}|^(?:ok|FAIL) +\t?[^\n]{1,120}"
+    r"|^(?:Ran \d+ tests? in [^\n]{1,40}|OK|FAILED \([^\n]{1,60}\))$"
+    r"|^Found \d+ (?:errors?|problems?)[^\n]{0,60}"
+    r"|^Success: no issues[^\n]{0,60}|^All checks passed!?$|^(?:DONE|PASS) [^\n]{1,80}"
+    r"|^BUILD (?:SUCCESSFUL|FAILED)",
+    re.MULTILINE,
+)
+_ERRORS = (
+    "error",
+    "exception",
+    "fatal:",
+    "panic:",
+    "failed",
+    "failure",
+    "--- fail",
+    "no such file",
+    "permission denied",
+    "cannot ",
+    "could not",
+    "not found",
+    "undefined",
+    "refused",
+    "timed out",
+    "conflict",
+)
+"""What the lines that name an error have in them, in small letters."""
+
+_NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|exceptions?)\b", re.IGNORECASE)
+_BAD_SUM = re.compile(r"[1-9]\d* (?:failed|failing|errors?)|FAIL")
+_BLOCKS = ("<private", FRAME_TAG, "-----begin ")
+_COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_NOISE = re.compile(r"^\s*(?:Exit code|Chunk ID|Wall time|Process exited|Original token count|Output:|<)")
+_SAID = re.compile(r"the user said:\s*(?P<said>.{1,4000})", re.DOTALL | re.IGNORECASE)
+_REJECTED = re.compile(
+    r"The user doesn't want to (?:proceed with|take) this|doesn't want to proceed", re.IGNORECASE
+)
+_NOTE = re.compile(r"\n\n?Note: The user's next message.*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a result tells; `undone` where the call's own acts say nothing."""
+
+    acts: tuple[Act, ...] = ()
+    commits: tuple[str, ...] = ()
+    pull_requests: tuple[str, ...] = ()
+    undone: bool = False
+
+
+def outcome_of(call: Call, text: str, *, failed: bool = False) -> Outcome:
+    """Return what the result of a call tells that is worth remembering."""
+    if call.asks:
+        said = clip(purified_text(text[: LOOKED_AT + BEYOND]), MAX_ANSWER)
+        return Outcome((Act(Deed.ADDED, said),) if said and not failed else ())
+    if failed and _REJECTED.search(text[:_EXIT_REACH]):
+        found = _SAID.search(text[:LOOKED_AT])
+        said = _NOTE.sub("", found["said"]).strip() if found else ""
+        return Outcome((Act(Deed.ADDED, said),) if said else (), undone=True)
+    if not call.runs:
+        return Outcome(undone=failed and bool(call.files))
+    code = _exit_code(text)
+    broken = code != 0 if code is not None else failed
+    if not (broken or call.tests or call.commits or call.pulls):
+        return Outcome()
+    text = _ends_of(text)
+    acts: list[Act] = []
+    commits: list[str] = []
+    if call.commits:
+        for made in _COMMITTED.finditer(text):
+            commits.append(made["hash"])
+            acts.append(Act(Deed.COMMITTED, f"{made['hash'][:12]} {_kept(made['subject'])}"))
+    pulls = tuple(dict.fromkeys(_PULL.findall(text))) if call.pulls else ()
+    acts.extend(Act(Deed.REPORTED, address) for address in pulls)
+    sums = [found.group().strip("= ") for found in _SUM.finditer(text)] if call.tests else []
+    bad = [line for line in dict.fromkeys(sums) if _BAD_SUM.search(line)]
+    told = [_kept(line) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
+    acts.extend(Act(Deed.REPORTED, line) for line in dict.fromkeys(told))
+    if broken or bad:
+        acts.extend(Act(Deed.FAILED, line) for line in _errors(text) if line not in told)
+    # A commit that its result names needs no command.
+    named = bool(commits) and all(act.deed is Deed.RAN for act in call.acts)
+    return Outcome(tuple(acts), tuple(commits), pulls, undone=named)
+
+
+def _ends_of(text: str) -> str:
+    """Return what is looked at of a result, without blocks that reach over several lines."""
+    if len(text) > 2 * LOOKED_AT:
+        text = f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
+    lowered = text.lower()
+    if any(mark in lowered for mark in _BLOCKS):
+        text = purified_text(text)
+    return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
+def _exit_code(text: str) -> int | None:
+    for part in (text[:_EXIT_REACH], text[-_EXIT_REACH:]):
+        if "xit" in part and (found := _EXIT.search(part)):
+            return int(found[1])
+    return None
+
+
+def _errors(text: str) -> list[str]:
+    """Return the lines that name an error, the first ones and the last; without such, the last line."""
+    lowered = text.lower()
+    first = sorted(at for word in _ERRORS for at in _places(lowered, word))
+    last = max((lowered.rfind(word) for word in _ERRORS), default=-1)
+    named = list(dict.fromkeys(filter(None, (_line(text, at) for at in first))))[: MAX_LINES - 1]
+    if last >= 0 and (line := _line(text, last)):
+        named = list(dict.fromkeys((*named, line)))
+    if named:
+        return named
+    # A line of a key, or of a manifest, tells by itself of no secret: what stands before it has to.
+    rest = purified_text(text[-LOOKED_AT:]).splitlines()[-20:]
+    return next(([_kept(line)] for line in reversed(rest) if line.strip() and not _NOISE.match(line)), [])
+
+
+def _kept(line: str) -> str:
+    return clip(purified_text(line[: 4 * MAX_LINE + BEYOND]), MAX_LINE)
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yield where a word stands, for the first lines that have it."""
+    at = -1
+    for _ in range(MAX_LINES):
+        at = text.find(word, at + 1)
+        if at < 0:
+            return
+        yield at
+        end = text.find("\n", at)
+        at = end if end >= 0 else len(text)
+
+
+def _line(text: str, at: int) -> str:
+    """Return the line around a place, in short; nothing for one that says that there is no error."""
+    end = text.find("\n", at)
+    line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)]
+    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _kept(line)

@@ -1,0 +1,48 @@
+"""Values of records that may be of any type, for what is written by others is never sure."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def parse(line: bytes) -> Any:
+    """Return what a line says in JSON, where one half of a character that takes two is U+FFFD.
+
+    JavaScript writes such a half where it has cut a text in two. Raises orjson.JSONDecodeError.
+    """
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        if not _HALF.search(line):
+            raise
+    return orjson.loads(_ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line))
+
+
+def word(record: Mapping[str, Any], name: str) -> str:
+    """Return a value of a record that is text; empty where it is anything else."""
+    value = record.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(content: Any, kinds: Iterable[str]) -> str:
+    """Return the text of a message's content, which is a string or a list of blocks; of these kinds only."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    found = []
+    for block in content:
+        if isinstance(block, str):
+            found.append(block)
+        elif isinstance(block, dict) and (word(block, "type") or "text") in kinds:
+            found.append(word(block, "text"))
+    return "\n\n".join(part for part in found if part.strip())

@@ -1,0 +1,296 @@
+"""What the call of a tool comes to: a short line, the files that it changes, what its result may tell."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.domain.exchanges import BEYOND, clip
+from ragmem.domain.purity import purified_text
+from ragmem.domain.transcript import Act, Deed
+
+MAX_LINE = 160
+"""Characters of a command, a question or a name of a file in a line."""
+
+_READ = """
+read readfile readfilev2 readmanyfiles notebookread view viewimage viewfile openfile fetch webfetch fetchurl
+browsernavigate openpage readfileslice
+"""
+_SEARCHED = """
+grep glob grepsearch globfilesearch filesearch codebasesearch searchfilecontent searchfiles ripgrep rg
+ripgreprawsearch websearch googlewebsearch websearchcall semanticsearch semsearch findfiles search
+searchcodebase
+"""
+_LISTED = "ls listdirectory listdir listdirv2 listfiles"
+_CHANGED = """
+edit multiedit replace searchreplace editfile editfilev2 strreplace strreplacebasededittool notebookedit
+applypatch updatefile editnotebook editexistingfile applydiff insert
+"""
+_CREATED = "write writefile writetofile createfile createnewfile"
+_REMOVED = "deletefile removefile"
+_RAN = """
+bash shell execcommand execcommandv2 runshellcommand runterminalcmd runterminalcommand runterminalcommandv2
+localshellcall localshell containerexec shellcommand runcommand terminal executecommand exec execute
+"""
+_DELEGATED = "task agent delegatetoagent spawnagent runsubagent subagent codebaseinvestigator"
+_PLANNED = "exitplanmode createplan planmoderespond updateplan todowrite writetodos taskcreate"
+_ASKING = "askuserquestion askquestion askuser requestuserinput"
+_QUIET = """
+taskupdate tasklist taskget taskoutput taskstop bashoutput killshell killbash writestdin todoread toolsearch
+enterplanmode wait waitagent closeagent sleep updatetopic awaitshell readlints listmcpresources sendinput
+monitor skill schedulewakeup
+"""
+
+
+def _each(deed: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), deed)
+
+
+_SORTS: Mapping[str, str] = {
+    **_each("read", _READ),
+    **_each("searched", _SEARCHED),
+    **_each("listed", _LISTED),
+    **_each("changed", _CHANGED),
+    **_each("created", _CREATED),
+    **_each("removed", _REMOVED),
+    **_each("ran", _RAN),
+    **_each("delegated", _DELEGATED),
+    **_each("planned", _PLANNED),
+    **_each("asking", _ASKING),
+    **_each("quiet", _QUIET),
+}
+
+_PATHS = (
+    "file_path",
+    "path",
+    "target_file",
+    "notebook_path",
+    "absolute_path",
+    "filePath",
+    "target_notebook",
+    "relative_workspace_path",
+    "url",
+)
+_QUERIES = ("query", "pattern", "search_term", "glob_pattern", "search_query", "regex", "q", "prompt")
+_FOLDERS = ("path", "dir_path", "target_directory", "DirectoryPath", "relative_workspace_path")
+_COMMANDS = ("command", "cmd", "script", "CommandLine")
+_TASKS = ("description", "title", "objective", "message", "prompt", "task")
+
+_LINES = {
+    "read": (Deed.READ, _PATHS),
+    "listed": (Deed.READ, _FOLDERS),
+    "searched": (Deed.SEARCHED, _QUERIES),
+    "delegated": (Deed.DELEGATED, _TASKS),
+}
+
+_PATCHED = re.compile(
+    r"^\*\*\* (Update|Add|Delete) File: (.{1,1000})$|^\*\*\* Move to: (.{1,1000})$", re.MULTILINE
+)
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)")
+_LOOKS = frozenset(
+    "ls cat bat grep egrep rg ag fd find sed head tail less more pwd wc tree which type file stat du df nl jq"
+    " awk sort uniq cut diff cd echo printf true test [ env printenv date ps whoami uname command sleep xargs"
+    " column tr basename dirname realpath readlink git-show".split()
+)
+_LOOKS_OF = {
+    "git": frozenset(
+        "log show diff status blame branch remote rev-parse ls-files ls-tree grep describe reflog merge-base"
+        " cat-file for-each-ref show-ref fetch".split()
+    ),
+    "gh": frozenset("api repo issue search auth run".split()),
+    "go": frozenset(("doc", "list", "env", "version")),
+    "npm": frozenset(("ls", "view", "outdated")),
+}
+_WRITES = re.compile(
+    r"(?<![0-9&])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]|\bsed\s+(?:-\w+\s+)*-i|\btee\b|-delete\b|-exec\s+rm\b"
+)
+_ENTERED = re.compile(r"\Acd \S{1,300} *&& *")
+_IN_QUOTES = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"")
+_SPLIT = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
+_SETTING = re.compile(r"^(?:\w+=\S*\s+|sudo\s+|time\s+|timeout\s+\S+\s+|env\s+|nice\s+)+")
+_TESTS = re.compile(
+    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|karma|rspec|phpunit|ctest|ava|cypress|playwright"
+    r"|go (?:test|vet|build)|gotestsum|cargo (?:test|nextest|check|clippy|build)|golangci-lint"
+    r"|(?:npm|pnpm|yarn|bun|deno)(?: run)? (?:test|lint|check|typecheck|type-check|build)[\w:-]*|npx tsc|tsc"
+    r"|eslint|biome|prettier --check|ruff|mypy|pyright|flake8|pylint|shellcheck|gofmt -l|tflint"
+    r"|(?:make|just|mise run|task|rake|bazel|nx|turbo run) (?:\w+[:-])?"
+    r"(?:test|check|lint|build|verify|ci)[\w:-]*"
+    r"|(?:\./)?gradlew? \S{0,40}(?:test|check|build)|mvn \S{0,40} ?(?:test|verify|package)"
+    r"|dotnet (?:test|build)|swift (?:test|build)|xcodebuild|mix test|bundle exec r)\b"
+)
+_COMMITS = re.compile(r"\bgit\b[^\n|;&]{0,60}?\s(?:commit|merge|cherry-pick|revert|rebase|pull)\b")
+_PULLS = re.compile(r"\bgh\s+pr\s+(?:create|merge)|\bgit\b[^\n|;&]{0,60}?\spush\b")
+_NAME = re.compile(r"[^a-z0-9]")
+_SCRIPTED = re.compile(
+    r"\b(?:cmd|command)['\"]?\s*:\s*(\[[^\]]{1,2000}\]|\"(?:[^\"\\\n]|\\.){1,4000}\"|`[^`]{1,4000}`)"
+)
+_QUOTES = re.compile(r"(?<!\\)[\"`,\[\]]|\\(?=[\"`])")
+MAX_SCRIPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool's call: its acts, a path for each edit of a file, and what its result is looked through for."""
+
+    acts: tuple[Act, ...] = ()
+    files: tuple[str, ...] = ()
+    runs: bool = False
+    tests: bool = False
+    commits: bool = False
+    pulls: bool = False
+    asks: bool = False
+
+
+NOTHING = Call()
+
+
+def call_of(name: str, arguments: Any) -> Call:
+    """Return what the call of a tool comes to, by the tool's name in any assistant's spelling."""
+    plain = name.rpartition("__")[2] or name
+    sort = _SORTS.get(_NAME.sub("", plain.lower()))
+    given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
+    if sort in _LINES:
+        deed, names = _LINES[sort]
+        return _told(deed, _first(given, names))
+    if sort in {"changed", "created", "removed"}:
+        return _edit(sort, given, arguments)
+    if sort == "ran":
+        return run(_command(given, arguments))
+    if sort == "planned":
+        return Call(tuple(Act(Deed.PLANNED, text) for text in _plan(given)))
+    if sort in {"quiet", "asking"}:
+        return Call(asks=sort == "asking")
+    said = next((value for value in given.values() if isinstance(value, str) and value.strip()), "")
+    return _told(Deed.RAN, f"{plain} {said}".strip()) if plain else NOTHING
+
+
+def run(command: str) -> Call:
+    """Return what the running of a command comes to: a look at things, a test, a change or anything else."""
+    command = _ENTERED.sub("", command.strip())
+    if not command:
+        return NOTHING
+    if "*** Begin Patch" in command:
+        return patch(command)
+    first, more, _ = command.partition("\n")
+    if more and _HEREDOC.search(first):
+        shown = clip(f"{first} …", MAX_LINE)
+    else:
+        # Only its beginning is kept, and a line of a key tells by itself of no secret.
+        kept = command[: 4 * MAX_LINE + BEYOND]
+        shown = clip(purified_text(kept) if more else kept, MAX_LINE)
+    if _looks(command):
+        return Call((Act(Deed.READ, f"`{shown}`"),))
+    tests = bool(_TESTS.search(command[:4000]))
+    commits = bool(_COMMITS.search(command[:4000]))
+    deed = Deed.TESTED if tests else Deed.RAN
+    pulls = bool(_PULLS.search(command[:4000]))
+    acts = (Act(deed, shown),)
+    return Call(acts, runs=True, tests=tests, commits=commits, pulls=pulls)
+
+
+def patch(text: str) -> Call:
+    """Return what the applying of a patch in Codex's form comes to."""
+    acts, files = [], []
+    for found in _PATCHED.finditer(text):
+        path = (found[2] or found[3]).strip()
+        acts.append(Act(Deed.CREATED if found[1] == "Add" else Deed.CHANGED, path))
+        files.append(path)
+    return Call(tuple(acts), tuple(files))
+
+
+def script(source: str) -> Call:
+    """Return what a script that calls tools comes to: its commands and its patches."""
+    calls = [run(_unquoted(found[1])) for found in _SCRIPTED.finditer(source[:MAX_SCRIPT])]
+    if "*** Begin Patch" in source:
+        calls.append(patch(source.replace("\\n", "\n")))
+    return Call(
+        tuple(act for call in calls for act in call.acts),
+        tuple(path for call in calls for path in call.files),
+        runs=any(call.runs for call in calls),
+        tests=any(call.tests for call in calls),
+        commits=any(call.commits for call in calls),
+        pulls=any(call.pulls for call in calls),
+    )
+
+
+def _unquoted(written: str) -> str:
+    """Return a command of a script without the marks of its language."""
+    return " ".join(_QUOTES.sub("", written).split()) if written.startswith("[") else _QUOTES.sub("", written)
+
+
+def _edit(sort: str, given: Mapping[str, Any], arguments: Any) -> Call:
+    written = (
+        arguments
+        if isinstance(arguments, str)
+        else next((given[key] for key in ("input", "patch", "diff") if isinstance(given.get(key), str)), "")
+    )
+    if "*** " in written:
+        return patch(written)
+    path = _first(given, _PATHS, whole=True)
+    if not path or "\n" in path:
+        return NOTHING
+    return Call((Act(Deed.CREATED if sort == "created" else Deed.CHANGED, path),), (path,))
+
+
+def _told(deed: Deed, text: str) -> Call:
+    return Call((Act(deed, text),)) if text else NOTHING
+
+
+def _first(given: Mapping[str, Any], names: tuple[str, ...], *, whole: bool = False) -> str:
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, list) and value and isinstance(value[0], str):
+            value = value[0]
+        if isinstance(value, str) and value.strip():
+            return value.strip() if whole else clip(value, MAX_LINE)
+    return ""
+
+
+def _command(given: Mapping[str, Any], arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    for name in _COMMANDS:
+        value = given.get(name)
+        if isinstance(value, list):
+            # A shell is given its line as the last of its arguments: ["bash", "-lc", "…"].
+            words = [word for word in value if isinstance(word, str)]
+            return words[-1] if len(words) > 2 and words[1].startswith("-") else " ".join(words)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def _plan(given: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a plan: of the whole, or of each thing to do."""
+    for name in ("plan", "todos", "items"):
+        value = given.get(name)
+        if isinstance(value, str) and value.strip():
+            return [value.strip()]
+        if isinstance(value, list):
+            said = (
+                _first(item, ("content", "step", "description", "text", "title"))
+                for item in value
+                if isinstance(item, dict)
+            )
+            return [text for text in said if text]
+    subject = _first(given, ("subject", "title", "overview", "description"))
+    return [subject] if subject else []
+
+
+def _looks(command: str) -> bool:
+    """Tell whether a command only looks at things, in all of its parts."""
+    command = _IN_QUOTES.sub("'…'", command[:4000])
+    if _WRITES.search(command):
+        return False
+    for part in _SPLIT.split(command):
+        words = _SETTING.sub("", part.strip(" ()\t")).split()
+        if not words:
+            continue
+        program = words[0].rpartition("/")[2]
+        if program in _LOOKS_OF:
+            named = next((word for word in words[1:] if not word.startswith("-") and "/" not in word), "")
+            if named not in _LOOKS_OF[program]:
+                return False
+        elif program not in _LOOKS:
+            return False
+    return True

@@ -1,0 +1,247 @@
+"""Codex, Gemini and Cursor: the same exchanges from other records."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ragmem.domain.transcript import Act, Deed
+from ragmem.readers.files import ReadError
+from ragmem.readers.transcripts import read
+from tests.readers.transcript_files import exchanges, lines_of, stamp, steps, write
+
+META = {"timestamp": stamp(0), "type": "session_meta", "payload": {"id": "c1", "cwd": "/srv/tide"}}
+
+
+def event(sort: str, minute: int = 1, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": stamp(minute), "type": "event_msg", "payload": {"type": sort, **payload}}
+
+
+def item(sort: str, minute: int = 1, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": stamp(minute), "type": "response_item", "payload": {"type": sort, **payload}}
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    sort = "output_text" if role == "assistant" else "input_text"
+    return item("message", role=role, content=[{"type": sort, "text": text}])
+
+
+def test_codex_text_that_comes_as_event_and_as_item_is_said_once(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "rollout-1.jsonl",
+        [
+            META,
+            message("developer", "<permissions instructions>all</permissions instructions>"),
+            message("user", "<environment_context><cwd>/srv/tide</cwd></environment_context>"),
+            message("user", "# AGENTS.md instructions for /srv/tide\n\n<INSTRUCTIONS>x</INSTRUCTIONS>"),
+            {"type": "turn_context", "payload": {"cwd": "/srv/tide/north", "model": "gpt-x"}},
+            message("user", "why is it late?"),
+            event("user_message", message="why is it late?"),
+            event("agent_message", message="I look."),
+            message("assistant", "I look."),
+            message("user", "Synthetic context for the model"),
+            event("user_message", 7, message="thanks"),
+            event("agent_message", 8, message="You are welcome."),
+        ],
+    )
+    first, second = exchanges(path)
+    assert (first.session, first.model, first.cwd) == ("c1", "gpt-x", "/srv/tide/north")
+    assert (first.asked, first.answered) == ("why is it late?", "I look.")
+    assert (second.asked, second.answered) == ("thanks", "You are welcome.")
+
+
+def test_codex_files_without_events_are_read_from_items(tmp_path: Path) -> None:
+    bare = [message(role, text)["payload"] for role, text in (("user", "why?"), ("assistant", "The moon."))]
+    path = write(tmp_path / "rollout-1.jsonl", [{"id": "c0", "instructions": None}, *bare])
+    (found,) = exchanges(path)
+    assert (found.asked, found.answered) == ("why?", "The moon.")
+
+
+def test_codex_commands_patches_and_plans_are_acts(tmp_path: Path) -> None:
+    patch = (
+        "*** Begin Patch\n*** Update File: /srv/tide/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
+    )
+    plan = {"plan": [{"step": "Ask the moon", "status": "pending"}]}
+    commit = '{"cmd": "git commit -qam x && git log"}'
+    path = write(
+        tmp_path / "rollout-1.jsonl",
+        [
+            META,
+            event("user_message", message="fix it"),
+            item("function_call", name="update_plan", call_id="1", arguments=orjson.dumps(plan).decode()),
+            item(
+                "function_call",
+                name="shell",
+                call_id="2",
+                arguments='{"command": ["bash", "-lc", "rg moon"]}',
+            ),
+            item("custom_tool_call", name="apply_patch", call_id="3", input=patch),
+            item("function_call", name="exec_command", call_id="4", arguments='{"cmd": "pytest -q"}'),
+            item(
+                "function_call_output",
+                call_id="4",
+                output="Process exited with code 1\nE   KeyError: 'moon'\n",
+            ),
+            item("function_call", name="exec_command", call_id="5", arguments=commit),
+            item(
+                "function_call_output",
+                call_id="5",
+                output="[main 1a2b3c4] Ask the moon once\n 1 file changed",
+            ),
+        ],
+    )
+    (found,) = exchanges(path)
+    assert [act.deed for act in found.acts] == [
+        Deed.PLANNED,
+        Deed.READ,
+        Deed.CHANGED,
+        Deed.CREATED,
+        Deed.TESTED,
+        Deed.FAILED,
+        Deed.COMMITTED,
+    ]
+    assert found.files == {"/srv/tide/a.py": 1, "b.py": 1}
+    assert found.commits == ("1a2b3c4",)
+    assert Act(Deed.FAILED, "E KeyError: 'moon'") in found.acts
+
+
+def test_a_codex_subagent_is_a_side_chain(tmp_path: Path) -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "c1"}}}
+    meta = {"type": "session_meta", "payload": {"id": "c2", "parent_thread_id": "c1", "source": source}}
+    path = write(
+        tmp_path / "rollout-2.jsonl", [meta, event("user_message", message="look"), message("user", "x")]
+    )
+    assert exchanges(path) == []
+    (found,) = exchanges(path, sidechains=True)
+    assert (found.session, found.agent) == ("c1", "c2")
+
+
+GEMINI: list[dict[str, Any]] = [
+    {"id": "m1", "timestamp": stamp(1), "type": "user", "content": [{"text": "list the tables"}]},
+    {
+        "id": "m2",
+        "timestamp": stamp(2),
+        "type": "gemini",
+        "model": "gemini-x",
+        "content": "",
+        "toolCalls": [
+            {"id": "t1", "name": "replace", "args": {"file_path": "a.py"}, "status": "success", "result": []},
+            {"id": "t2", "name": "write_file", "args": {"file_path": "b.py"}, "status": "error"},
+        ],
+    },
+    {"id": "m3", "timestamp": stamp(3), "type": "info", "content": "Request cancelled."},
+    {"id": "m4", "timestamp": stamp(4), "type": "gemini", "content": "There are two."},
+]
+GEMINI_HEAD = {"sessionId": "g1", "projectHash": "h", "kind": "main"}
+
+
+def test_gemini_lines_and_documents_give_the_same_exchanges(tmp_path: Path) -> None:
+    lined = write(tmp_path / "session-1.jsonl", [GEMINI_HEAD, *GEMINI])
+    document = tmp_path / "session-1.json"
+    document.write_bytes(orjson.dumps({**GEMINI_HEAD, "messages": GEMINI}, option=orjson.OPT_INDENT_2))
+    compact = tmp_path / "session-2.json"
+    compact.write_bytes(orjson.dumps({**GEMINI_HEAD, "messages": GEMINI}))
+    (found,) = exchanges(lined)
+    assert found.answered == "There are two."
+    assert found.files == {"a.py": 1}
+    assert found.model == "gemini-x"
+    assert exchanges(document) == exchanges(compact) == [found]
+    assert [step.position for step in steps(document)] == [0]
+
+
+def test_a_gemini_message_that_is_written_again_replaces_itself(tmp_path: Path) -> None:
+    grown = {**GEMINI[3], "content": "There are two: north and south."}
+    everything = {"$set": {"messages": [*GEMINI[:3], grown]}}
+    records = [GEMINI_HEAD, *GEMINI, {"id": "m4", "type": "message_update", "tokens": {}}, grown, everything]
+    (found,) = exchanges(write(tmp_path / "s.jsonl", records))
+    assert found.answered == "There are two: north and south."
+    assert found.files == {"a.py": 1}
+
+
+def test_a_gemini_list_of_all_messages_repeats_no_closed_exchange(tmp_path: Path) -> None:
+    later = {"id": "m5", "type": "user", "content": "and the moon?"}
+    answer = {"id": "m6", "type": "gemini", "content": "It shines."}
+    everything = {"$set": {"messages": [*GEMINI, later, answer]}}
+    path = write(
+        tmp_path / "s.jsonl", [GEMINI_HEAD, *GEMINI, later, everything, {"$rewindTo": "m5"}, everything]
+    )
+    assert [(found.number, found.answered) for found in exchanges(path)] == [
+        (1, "There are two."),
+        (2, "It shines."),
+    ]
+
+
+def test_a_broken_gemini_document_is_left_for_the_next_time(tmp_path: Path) -> None:
+    path = tmp_path / "session-1.json"
+    path.write_bytes(b'{\n "sessionId": "g1",\n "projectHash": "h",\n "messages": [\n')
+    (step,) = steps(path)
+    assert (step.exchange, step.position, step.problems) == (None, 0, {"broken document": 1})
+
+
+def test_gemini_works_in_the_folder_that_it_noted(tmp_path: Path) -> None:
+    path = write(tmp_path / "tmp" / "tide" / "chats" / "session-1.jsonl", [GEMINI_HEAD, *GEMINI])
+    (tmp_path / "tmp" / "tide" / ".project_root").write_text("/srv/tide\n", encoding="utf-8")
+    assert [found.cwd for found in exchanges(path)] == ["/srv/tide"]
+
+
+@pytest.mark.parametrize("place", ["tide", hashlib.sha256(b"/srv/tide").hexdigest()])
+def test_gemini_works_in_the_folder_of_its_list_of_projects(place: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "tmp" / place / "chats" / "session-1.jsonl", [GEMINI_HEAD, *GEMINI])
+    (tmp_path / "projects.json").write_bytes(orjson.dumps({"projects": {"/x": "y", "/srv/tide": "tide"}}))
+    assert [found.cwd for found in exchanges(path)] == ["/srv/tide"]
+
+
+def test_gemini_works_in_the_folder_that_it_tells_the_model(tmp_path: Path) -> None:
+    context = "<session_context>\n- **Workspace Directories:**\n  - /srv/tide\n</session_context>"
+    told = {"id": "m0", "type": "user", "content": [{"text": context}]}
+    (found,) = exchanges(write(tmp_path / "s.jsonl", [GEMINI_HEAD, told, *GEMINI]))
+    assert (found.cwd, found.asked) == ("/srv/tide", "list the tables")
+
+
+def cursor(role: str, *blocks: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    return {"role": role, "message": {"content": content}}
+
+
+def test_a_cursor_question_is_what_stands_in_its_tag(tmp_path: Path) -> None:
+    edit = {"type": "tool_use", "name": "search_replace", "input": {"file_path": "a.py"}}
+    path = write(
+        tmp_path / ".cursor" / "projects" / "srv-tide" / "agent-transcripts" / "c-1" / "c-1.jsonl",
+        [
+            cursor("user", "<attached_files>a.py</attached_files>\n<user_query>\nfix it\n</user_query>"),
+            cursor("assistant", "I look.", edit, {"type": "tide"}),
+            {"type": "turn_ended", "status": "ok"},
+            cursor("user", {"type": "tool_result", "content": [{"type": "text", "text": "done"}]}),
+            cursor("assistant", "Done."),
+        ],
+    )
+    (step,) = steps(path)
+    assert step.exchange is not None
+    assert (step.exchange.session, step.exchange.asked) == ("c-1", "fix it")
+    assert step.exchange.answered == "I look.\n\nDone."
+    assert step.exchange.files == {"a.py": 1}
+    assert step.problems == {'unknown block "tide"': 1}
+
+
+def test_a_cursor_session_belongs_to_the_folder_that_its_place_names(tmp_path: Path) -> None:
+    (tmp_path / "repos" / "tide").mkdir(parents=True)
+    slug = str(tmp_path / "repos" / "tide").strip("/").replace("/", "-").replace("_", "-")
+    path = tmp_path / ".cursor" / "projects" / slug / "agent-transcripts" / "c1" / "c1.jsonl"
+    write(path, [cursor("user", "fix it"), cursor("assistant", "Done.")])
+    assert [found.cwd for found in exchanges(path)] == [str(tmp_path / "repos" / "tide")]
+
+
+@pytest.mark.parametrize("name", ["..", "a b", "a;b", "%2e%2e%2f", "a.b"])
+def test_a_cursor_file_whose_name_is_no_id_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.jsonl"
+    path.write_bytes(lines_of([cursor("user", "fix it")]))
+    with pytest.raises(ReadError, match="no id of a session"):
+        list(read(path))
+
+
+def test_a_file_of_another_tool_is_refused_with_a_reason(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", [{"type": "session.start", "data": {"sessionId": "s"}}])
+    with pytest.raises(ReadError, match="no transcript of claude, codex, gemini, cursor"):
+        list(read(path))

@@ -7,6 +7,7 @@ import time
 from ragmem import inbox
 from ragmem.config.folders import folder_of
 from ragmem.errors import EXIT_OK, UsageError
+from ragmem.inbox.cautious import cleaned
 from ragmem.readers.roots import marked_root
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -29,6 +30,7 @@ _VALUES = {
     "-p": "project",
     "--spec": "spec",
     "--session": "session",
+    "--agent": "agent",
 }
 _FLAGS = {WORD: "", "--json": "as_json", "--jsonl": "as_lines", "--quiet": "quiet", "-q": "quiet"}
 _LINE_FIELDS = ("event_time", "title", "type", "source", "uri", "project", "spec", "session")
@@ -110,7 +112,8 @@ def accept(
     """
     data = folder_of("data", environ, home=home, cwd=cwd)
     sealed = []
-    for write in _writes(request, cwd):
+    for said in _writes(request, cwd):
+        write = cleaned(said, environ=environ, home=home, cwd=cwd)
         place = os.path.dirname(write["read_from"]) if "read_from" in write else cwd
         sealed.append(inbox.seal(folder=place, root=marked_root(place, home), at_ns=now_ns(), **write))
     receipts = []
@@ -132,6 +135,8 @@ def accept(
 def _writes(request: Request, cwd: str) -> "Iterator[dict[str, Any]]":
     """Yield the arguments of `inbox.seal` for each text."""
     said: dict[str, Any] = {**request.said, "tags": request.tags, "event_time": request.event_time}
+    if agent := said.pop("agent", ""):
+        said["metadata"] = {"agent": agent}
     for text in request.texts:
         yield {**said, "text": text}
     for path in request.paths:
@@ -144,7 +149,9 @@ def _writes(request: Request, cwd: str) -> "Iterator[dict[str, Any]]":
         if request.as_lines:
             for number, line in enumerate(text.split("\n"), start=1):
                 if line.strip():
-                    yield {**said, **_of_line(line, number)}
+                    found = _of_line(line, number)
+                    metadata = {**said.get("metadata", {}), **found.get("metadata", {})}
+                    yield {**said, **found, "metadata": metadata}
         else:
             yield {**said, "text": text}
 

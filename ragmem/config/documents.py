@@ -60,7 +60,7 @@ def read_document(path: Path, *, shipped: bool = False, max_bytes: int = MAX_BYT
     text = _read(path, max_bytes)
     if text is None:
         return None
-    values, lines = _parse_json(path, text) if path.suffix == ".json" else _parse_toml(path, text)
+    values, lines = _parse_json(path, text) if path.suffix == ".json" else parse_toml(path, text)
     return Document(path, values, lines, shipped)
 
 
@@ -82,7 +82,8 @@ def _read(path: Path, max_bytes: int) -> str | None:
         raise ConfigError(f'cannot read "{path}": {reason.lower()}', hint="check its permissions") from error
 
 
-def _parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
+def parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
+    """Return the values of a TOML text and the line of each key; raises ConfigError where it is none."""
     try:
         return tomllib.loads(text), dict(reversed(list(toml_lines(text))))
     except (ValueError, RecursionError) as error:
@@ -92,7 +93,7 @@ def _parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
         message = _LINE_IN_MESSAGE.sub("", message)
         raise ConfigError(
             f"{path}:{line}: not valid TOML: {message[:1].lower()}{message[1:]}",
-            hint="strings need quotes, lists need commas, a table is [sources.name]",
+            hint="strings need quotes, lists need commas, the name of a table stands in brackets",
         ) from error
 
 

@@ -45,7 +45,7 @@ def load(
         source_documents = [_named(sources_file, cwd)]
     else:
         source_documents = _layers(SOURCES_FILE, places.config / SOURCES_FILE)
-    sources, exclude, more = read_sources(source_documents, variables, home=home)
+    sources, exclude, more = read_sources(source_documents, variables, home=home, environ=environ)
     origins += more
     decay_documents = _layers(DECAY_FILE, places.config / DECAY_FILE)
     if decay_file:

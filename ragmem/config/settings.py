@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ragmem.config import hooking
 from ragmem.config.models import (
     ExtractionSettings,
     LanguageModelSettings,
@@ -18,7 +19,7 @@ from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
 from ragmem.domain.model import Kind
 
-ReaderName = Literal["markdown", "reflections"]
+ReaderName = Literal["markdown", "reflections", "transcripts"]
 SourceScope = Literal["user", "project", "slug"]
 SignalRule = Literal["graded", "classic", "off"]
 PROFILES = ("sqlite", "json", "postgres", "custom")
@@ -133,6 +134,14 @@ class LifecycleSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class InjectionSettings:
+    """[injection]: what is kept of what assistants were given; see docs/injections.md."""
+
+    keep_days: int = key(30, "days that the log of injections reaches back", low=0)
+    keep: int = key(5000, "injections that the log keeps at most", low=0)
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSettings:
     """[write]: how writers share the database."""
 
@@ -140,11 +149,95 @@ class WriteSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ServeSettings:
-    """[serve]: where the warm process listens."""
+class SecretsSettings:
+    """[secrets]: what is taken out of texts before they are stored; see docs/secrets.md."""
 
-    host: str = key("127.0.0.1", "address to listen on; another than loopback needs a token")
+    redact: bool = key(True, "take secrets out before a text is stored; false: only where it is shown")
+    allow: tuple[str, ...] = key((), "patterns of values that are no secrets, each as a whole", patterns=True)
+    extra: tuple[str, ...] = key((), "patterns of further secrets; the first group, if any", patterns=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """[serve]: where `ragmem serve` listens, what it bears and what it tells; see docs/serve.md."""
+
+    host: str = key("127.0.0.1", "address to listen on; another than loopback needs allow_remote")
     port: int = key(9622, "port to listen on; LightRAG's own server uses 9621", low=1, high=65535)
+    allow_remote: bool = key(
+        False, "let other machines connect, where `ragmem serve --allow-remote` says so as well"
+    )
+    hosts: tuple[str, ...] = key(
+        (), "names of this machine that it answers to besides addresses and loopback"
+    )
+    writes_per_minute: int = key(
+        6_000,
+        "requests that change something, of all with the token together, and of each browser; 0: no limit",
+        low=0,
+    )
+    max_connections: int = key(
+        1_024, "connections at once; the oldest of those that only wait makes room", low=256, high=50_000
+    )
+    head_seconds: float = key(10.0, "seconds that the head of a request may take", low=0.1, high=600)
+    body_seconds: float = key(60.0, "seconds that the body of a request may take", low=0.1, high=3_600)
+    log_format: str = key(
+        "text", "lines on stderr: text for people, json for programs", choices=("text", "json")
+    )
+    log_level: str = key(
+        "warning",
+        "what is told: error, warning, info (a line for each request) or debug",
+        choices=("debug", "info", "warning", "error"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HooksSettings:
+    """[hooks]: what assistants' hooks may take and tell; see docs/hooks.md."""
+
+    enabled: bool = key(hooking.ENABLED, "false: every hook ends at once, having done nothing")
+    write_deadline_s: float = key(
+        hooking.WRITE_DEADLINE_S, "seconds after which a hook that leaves an event ends", low=0.01, high=60
+    )
+    query_deadline_s: float = key(
+        hooking.QUERY_DEADLINE_S, "seconds after which a hook that asks ends", low=0.01, high=60
+    )
+    max_chars: int = key(
+        hooking.MAX_CHARS, "characters that a hook tells at most", low=1, high=hooking.MOST_CHARS
+    )
+    research: bool = key(hooking.RESEARCH, "ask the memory before subagents, searches and fetches")
+    drain_every_s: float = key(
+        hooking.DRAIN_EVERY_S, "seconds between two drains for the turns of a session", low=0.01, high=60
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """[check]: rules that an assistant's answers are checked by; see docs/check.md."""
+
+    enabled: bool = key(False, "check each answer after it was given; hooks must be connected")
+    rules: str = key("", "file of the rules; empty: rules.toml or rules.md beside config.toml")
+    judge: bool = key(False, "ask the language model about rules that take judgement")
+    judgements_per_day: int = key(50, "answers that the language model judges in a day (UTC)", low=0)
+    patterns_s: float = key(10.0, "seconds that the patterns of all rules may take", low=0.1, high=60)
+    judgement_s: float = key(60.0, "seconds that a judgement may take", low=1, high=600)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmSettings:
+    """[warm]: the process that answers hooks; see docs/warm.md."""
+
+    idle_minutes: float = key(30.0, "minutes without a question until it ends", low=0)
+    max_memory_mb: float = key(700.0, "megabytes of its own from which it ends, to be started anew", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsSettings:
+    """[agents]: who works here and what they tell one another; see docs/agents.md."""
+
+    stale_s: float = key(90.0, "seconds without a heartbeat until an agent counts as stale", low=0.1)
+    inbox: int = key(1000, "messages that may wait for one agent; then its senders are refused", low=1)
+    most: int = key(1000, "agents known at a time; ended and stale ones make room", low=1)
+    keep_days: float = key(7.0, "days that events, and messages once acknowledged, are kept", low=0)
+    keep: int = key(10_000, "events, and acknowledged messages, kept at most", low=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +294,14 @@ class Settings:
     query: QuerySettings = QuerySettings()
     archive: ArchiveSettings = ArchiveSettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
+    injection: InjectionSettings = InjectionSettings()
     write: WriteSettings = WriteSettings()
     serve: ServeSettings = ServeSettings()
+    secrets: SecretsSettings = SecretsSettings()
+    hooks: HooksSettings = HooksSettings()
+    check: CheckSettings = CheckSettings()
+    warm: WarmSettings = WarmSettings()
+    agents: AgentsSettings = AgentsSettings()
     sources: Mapping[str, SourceSpec] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     decay: DecayPolicy = field(default_factory=DecayPolicy)
@@ -234,8 +333,14 @@ SECTIONS: Mapping[str, Any] = {
     "query": QuerySettings,
     "archive": ArchiveSettings,
     "lifecycle": LifecycleSettings,
+    "injection": InjectionSettings,
     "write": WriteSettings,
     "serve": ServeSettings,
+    "secrets": SecretsSettings,
+    "hooks": HooksSettings,
+    "check": CheckSettings,
+    "warm": WarmSettings,
+    "agents": AgentsSettings,
 }
 """The tables of config.toml."""
 

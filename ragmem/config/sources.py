@@ -1,7 +1,7 @@
 """sources.toml: which files are read, how, and to whom they belong."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +26,9 @@ _KEYS: dict[str, tuple[Any, Rule]] = {
     "enabled": (True, Rule("false turns the source off")),
     "description": ("", Rule("what the source holds, in one line")),
 }
+_MOVED = {"~/.claude/": "CLAUDE_CONFIG_DIR", "~/.codex/": "CODEX_HOME"}
+"""Folders of assistants, and the variables with which people put them elsewhere."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _TOP_LEVEL = ("sources", "exclude")
 
@@ -41,11 +44,16 @@ class _Entry:
 
 
 def read_sources(
-    documents: Sequence[Document], variables: Variables, *, home: Path
+    documents: Sequence[Document],
+    variables: Variables,
+    *,
+    home: Path,
+    environ: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, SourceSpec], tuple[str, ...], list[Origin]]:
     """Return the sources by name, the exclusions of all, and where each key was set.
 
     A later document is laid over the earlier ones key by key; the lists of top-level exclusions are joined.
+    The shipped globs follow an assistant whose folder `environ` has moved.
     Raises ConfigError for unknown keys, wrong values and a source without glob.
     """
     entries: dict[str, _Entry] = {}
@@ -61,6 +69,8 @@ def read_sources(
         _lay_over(entries, document)
     specs = {}
     for name, entry in entries.items():
+        if entry.document.shipped and entry.origins.get("glob") == "default":
+            entry.values["glob"] = tuple(_moved(glob, environ or {}) for glob in entry.values["glob"])
         specs[name] = _spec(name, entry, variables, home)
         origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in _KEYS]
     return specs, exclude, origins
@@ -127,6 +137,14 @@ def glob_problem(glob: str) -> str:
     if glob.rsplit("/", maxsplit=1)[-1] in {"", "**", ".", ".."}:
         return "ends in a folder, and it must end in a file name"
     return ""
+
+
+def _moved(glob: str, environ: Mapping[str, str]) -> str:
+    """Return a shipped glob where the assistant has its folder: in the one that its variable names."""
+    for beginning, variable in _MOVED.items():
+        if glob.startswith(beginning) and (folder := environ.get(variable, "")).startswith(("/", "~/")):
+            return f"{folder.rstrip('/')}/{glob.removeprefix(beginning)}"
+    return glob
 
 
 def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceSpec:

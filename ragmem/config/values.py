@@ -1,6 +1,7 @@
 """What a configuration value may be, and the nearest name to one that was mistyped."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ class Rule:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    patterns: bool = False
 
 
 def key(
@@ -29,9 +31,10 @@ def key(
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] = (),
+    patterns: bool = False,
 ) -> Any:
     """Return a dataclass field with its rule; a table as default is copied."""
-    rule = {"rule": Rule(about, low, high, choices)}
+    rule = {"rule": Rule(about, low, high, choices, patterns)}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=rule)
     return field(default=default, metadata=rule)
@@ -55,9 +58,20 @@ def check(value: Any, default: Any, rule: Rule) -> Any:
         listed = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
         _require(listed, "a text or a list of texts", value)
         value = tuple(value)
+        if rule.patterns:
+            _check_patterns(value)
     else:
         _require(isinstance(value, dict), "a table", value)
     return value
+
+
+def _check_patterns(patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        try:
+            matches_nothing = re.compile(pattern).fullmatch("") is not None
+        except re.error as error:
+            raise ValueError(f'is no regular expression: "{pattern}" ({error})') from error
+        _require(not matches_nothing, "a pattern that matches some text", pattern)
 
 
 def _number(value: Any, default: float, rule: Rule) -> float:

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Mapping
 
+from ragmem.config.hooking import DEPTH, LOCK, SWITCH
 from ragmem.config.offline import VARIABLE as OFFLINE_VARIABLE
 from ragmem.config.places import HOME_VARIABLE
 
@@ -20,7 +21,7 @@ class Variables:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._given = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
-        self._known = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE}
+        self._known = {HOME_VARIABLE, OFFLINE_VARIABLE, SESSION_VARIABLE, SWITCH, DEPTH, LOCK}
         self._sections: set[str] = set()
 
     def find(self, *key: str) -> tuple[str, str] | None:

@@ -54,6 +54,9 @@ FOLDER = "inbox"
 ASIDE = "aside"
 """Below the inbox: what nobody could read as a write."""
 
+EVENTS = "events"
+"""Below the inbox: what assistants' hooks left, see `ragmem.hooks.spool`."""
+
 SUFFIX = ".write"
 UNFINISHED = ".unfinished"
 """Ends the name of a file that is being written; nobody was told yet that it is stored."""
@@ -200,7 +203,7 @@ def seal(
 def keep(data: "str | os.PathLike[str]", sealed: Sealed) -> Receipt:
     """Make a write durable; raises StorageError where the home cannot be written."""
     try:
-        new = _keep(folder_in(data), f"{sealed.name}{SUFFIX}", sealed.whole, sealed.at_ns)
+        new = make_durable(folder_in(data), f"{sealed.name}{SUFFIX}", sealed.whole, sealed.at_ns)
     except OSError as error:
         raise StorageError(
             f'cannot write in "{folder_in(data)}": {(error.strerror or str(error)).lower()}',
@@ -240,8 +243,8 @@ def _escaped(text: str) -> str:
     return escaped
 
 
-def _keep(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
-    """Make a file durable under its name, as of a moment; False where one of this name is."""
+def make_durable(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
+    """Make a file durable under its name, as of a moment; False where one of this name is. Raises OSError."""
     path = os.path.join(inbox, name)
     if os.path.lexists(path):
         # Its writer may not have got as far as this yet.

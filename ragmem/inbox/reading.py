@@ -4,7 +4,7 @@ import os
 import stat
 
 from ragmem.errors import SourceError
-from ragmem.inbox import ASIDE, ESCAPES, MAGIC, MOST_BYTES, MOST_HEADER_BYTES, UNFINISHED, checksum
+from ragmem.inbox import ASIDE, ESCAPES, EVENTS, MAGIC, MOST_BYTES, MOST_HEADER_BYTES, UNFINISHED, checksum
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def _names(inbox: str) -> list[str]:
         names = os.listdir(inbox)
     except FileNotFoundError:
         return []
-    return [name for name in names if name != ASIDE and not name.startswith(".")]
+    return [name for name in names if name not in (ASIDE, EVENTS) and not name.startswith(".")]
 
 
 def unfinished(inbox: str) -> list[str]:

@@ -1,0 +1,72 @@
+"""`ragmem warm`: show and end the process that answers hooks."""
+
+import time
+from dataclasses import asdict
+
+import typer
+
+from ragmem.cli.common import JsonOption, open_memory, say, say_json, show_unless_named
+from ragmem.errors import EXIT_NO, EXIT_OK, RagmemError
+
+PATIENCE = 10.0
+"""Seconds that a person waits until the process has ended."""
+
+EPILOG = """\b
+Examples:
+  ragmem warm
+  ragmem warm stop
+
+\b
+Exit codes:
+  0  it runs; after `stop`: it does not
+  1  it does not run
+  2  usage
+  3  it does not end
+"""
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Show and end the process that answers hooks.",
+    epilog=EPILOG,
+)
+
+
+@app.callback(invoke_without_command=True)
+def warm(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Show and end the process that answers hooks."""
+    return show_unless_named(context, status, group="warm", as_json=as_json)
+
+
+@app.command()
+def status(as_json: JsonOption = False) -> int:
+    """Show whether it runs, and what it holds."""
+    from ragmem.services.warm_process import seen
+
+    with open_memory() as memory:
+        found = seen(memory.settings.places.data)
+    if as_json:
+        say_json({"schema": 1, "running": found is not None, **(asdict(found) if found else {})})
+    else:
+        say(found.told if found else "it does not run; the next hook starts it")
+    return EXIT_OK if found else EXIT_NO
+
+
+@app.command()
+def stop() -> int:
+    """End it; what it answers now is answered first."""
+    from ragmem import client
+
+    with open_memory() as memory:
+        data = str(memory.settings.places.data)
+    if not client.is_running(data):
+        say("it did not run")
+    elif client.stop(data, deadline=time.monotonic() + PATIENCE):
+        say("ended")
+    else:
+        process = client.recorded(data)
+        raise RagmemError(
+            f"the warm process {process or ''} does not end", hint=f"kill -9 {process or 'PID'}"
+        )
+    return EXIT_OK

@@ -1,0 +1,89 @@
+"""Take secrets out of a text before it waits in a file, at no price where nothing in it can be one."""
+
+from ragmem.config.folders import folder_of
+from ragmem.errors import UsageError
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+HINTS = tuple(
+    "pass pwd secret credential token key auth signature sig= sess sid= .sid cookie bearer :// private "
+    "ragmem -----begin mysql mariadb redis-cli machine kind xox xapp- hooks.slack.com webhook .office.com "
+    "aq. ya29. 1//0 whsec_ sg. -us access_token$ :aa hvs. hvb. hvr. .atlasv1. sntry glsa_ glc_ "
+    "fm1 fm2 pscale_ dp. ssws /1 azdo q~ aqe abs eyj v1.0- ops_ :54 :64 :65 :*: 1b[ \x1b[ \\e[ 033[ psk= "
+    "kennwort identified securestring chpasswd -stdin sudo login private-lines".split()
+)
+"""One of these, in small letters, stands in every text that holds a secret without a long token."""
+
+RUN = 16
+"""Characters of a token in a row that every other secret has."""
+
+ENCODED = 40
+"""Characters of base64 in a row that may stand for a text with a secret."""
+
+_TOKEN = bytes(
+    ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "_-" else ord(" ")
+    for code in range(256)
+)
+
+
+def may_hold_a_secret(text: str) -> bool:
+    """Tell whether it is worth looking; False only for what `purified_text` would leave as it is."""
+    raw = text.encode("ascii", "replace")
+    if b"x" * RUN in raw.translate(_TOKEN):
+        return True
+    # Base64 has two more characters, which are marks of paths in most texts.
+    if b"x" * ENCODED in raw.replace(b"+", b"x").replace(b"/", b"x").translate(_TOKEN):
+        return True
+    small = raw.lower().decode("ascii")
+    return any(hint in small for hint in HINTS)
+
+
+def cleaned(
+    write: "dict[str, Any]", *, environ: "Mapping[str, str]", home: str, cwd: str
+) -> "dict[str, Any]":
+    """Return the arguments of `inbox.seal` as they may wait in a file, by what the settings say of secrets.
+
+    Raises UsageError where nothing is left of the text.
+    """
+    metadata: dict[str, str] = write.get("metadata") or {}
+    said = [write["text"], write.get("title", ""), *write.get("tags", ()), *metadata.values()]
+    # The name of a value tells as well.
+    if not may_hold_a_secret("\n".join((*said, *metadata))):
+        return write
+    # Both take longer to import than all else that accepting a text takes.
+    from ragmem.domain.purity import purified_text
+    from ragmem.domain.redaction import redact_document, secrets_are_stored
+
+    _follow_settings(environ, home=home, cwd=cwd)
+    text = purified_text(write["text"])
+    if not text.strip() and write["text"].strip():
+        raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
+    values = {name: purified_text(value) for name, value in metadata.items()}
+    return write | {
+        "text": text,
+        "title": purified_text(write.get("title", "")),
+        "tags": [purified_text(tag) for tag in write.get("tags", ())],
+        "metadata": values if secrets_are_stored() else redact_document(values),
+    }
+
+
+def _follow_settings(environ: "Mapping[str, str]", *, home: str, cwd: str) -> None:
+    """Put in force what the settings say of secrets; they are read only where they say anything of it."""
+    if not any(name.startswith("RAGMEM_SECRETS_") for name in environ):
+        try:
+            with open(f"{folder_of('config', environ, home=home, cwd=cwd)}/config.toml", "rb") as file:
+                if b"secrets" not in file.read():
+                    return
+        except OSError:  # no settings, or none that can be read: then the rules that are shipped hold
+            return
+    from pathlib import Path
+
+    from ragmem.config import load
+    from ragmem.domain.redaction import apply_rules
+
+    wanted = load(environ=environ, home=Path(home), cwd=Path(cwd)).secrets
+    apply_rules(store=not wanted.redact, allow=wanted.allow, extra=wanted.extra)

@@ -1,0 +1,88 @@
+"""JSON read and written in a process that has no 15 ms for the `json` module."""
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# What the json module itself calls; it is CPython's own, and may be another in a later one.
+_quoted: "Any"
+_make_scanner: "Any"
+try:
+    from _json import encode_basestring as _quoted
+    from _json import make_scanner as _make_scanner
+except ImportError:
+    _quoted = _make_scanner = None
+
+
+class _Rules:
+    """How `json.loads` reads, but for control characters in texts, which some assistants do not escape."""
+
+    strict = False
+    object_hook = None
+    object_pairs_hook = None
+    array_hook = None
+    parse_float = float
+    parse_int = int
+
+    @staticmethod
+    def parse_constant(_name: str) -> None:
+        """Read NaN and the infinities, which are no JSON, as null."""
+
+
+def read(text: str) -> "Any":
+    """Return the value that a text says; raises ValueError where it says none."""
+    text = text.strip()
+    if _make_scanner is None:
+        return _read_by_module(text)
+    try:
+        value, end = _make_scanner(_Rules)(text, 0)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # It fails in many ways, by version, for what the module itself would call a ValueError.
+        raise ValueError("it is no JSON") from error
+    if end != len(text):
+        raise ValueError("there is more than one value")
+    return value
+
+
+def write(value: "Any") -> str:
+    """Return texts, numbers, booleans, None, and mappings and lists of these, as one line of JSON."""
+    if isinstance(value, str):
+        return _in_quotes(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{write(str(name))}:{write(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(write(item) for item in value) + "]"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    # NaN and the infinities are no JSON.
+    return "null" if isinstance(value, float) and value - value != 0 else str(value)
+
+
+def _read_by_module(text: str) -> "Any":
+    from json import loads
+
+    try:
+        return loads(text, strict=False)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _in_quotes(text: str) -> str:
+    if _quoted is None:
+        from json import dumps
+
+        return dumps(text, ensure_ascii=False)
+    return str(_quoted(text))
+
+
+def text_of(mapping: "Mapping[str, Any]", *names: str) -> str:
+    """Return the first of the named values that is a text with something in it, or an empty one."""
+    for name in names:
+        value = mapping.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""

@@ -1,0 +1,108 @@
+"""`query` and `context` ask a process that has the models loaded, and say what they would have said alone."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from warm_homes import QUESTION
+
+from ragmem.__main__ import run
+from ragmem.domain.model import Kind
+from ragmem.memory import Ragmem
+from ragmem.services import routes
+from ragmem.services.plain import plain, restored
+from ragmem.services.query import Question
+from ragmem.services.routes import RoutedAnswer, ask_by_route
+
+LINES = [
+    ["query", QUESTION],
+    ["query", QUESTION, "--json", "--explain"],
+    ["query", QUESTION, "--jsonl"],
+    ["query", QUESTION, "--ids", "--all"],
+    ["query", QUESTION, "--context", "--budget", "400"],
+    ["query", "who calls deploy()", "--explain"],
+    ["query", "what is pending", "--route", "operational"],
+    ["query", QUESTION, "--mode", "naive", "--json"],
+    ["query", "zzqqxx"],
+    ["context"],
+    ["context", "deploy PostgreSQL", "--json"],
+]
+
+
+@pytest.fixture(scope="module")
+def answered(stored):
+    """Return answers of a home, to be sent and read again."""
+    environ = {
+        "RAGMEM_HOME": str(stored.parent),
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_STORE_BACKEND": "fake",
+    }
+    with Ragmem.open(environ=environ) as memory:
+        now = datetime.now(tz=UTC)
+        return [ask_by_route(memory, Question(line[1]), None, now=now) for line in LINES if len(line) > 1]
+
+
+def test_an_answer_is_the_same_after_it_was_sent(answered):
+    for one in answered:
+        assert restored(RoutedAnswer, plain(one)) == one
+
+
+def test_a_question_is_the_same_after_it_was_sent():
+    asked = Question("x", projects=("a", "user"), kinds=(Kind.ERROR,), since=datetime(2026, 3, 1, tzinfo=UTC))
+
+    assert restored(Question, plain(asked)) == asked
+    assert restored(Question, plain(replace(asked, projects=None))).projects is None
+
+
+def test_what_json_cannot_say_is_not_sent():
+    with pytest.raises(TypeError):
+        plain({1: "a"})
+    with pytest.raises(TypeError):
+        plain([object()])
+
+
+def said(capfd, line):
+    code = run(line)
+    out, err = capfd.readouterr()
+    # The age of a memory, to the second, is in its score.
+    without_age = re.sub(r'(recency"?[=:] ?)[\d.e-]+', r"\g<1>0", out)
+    return code, re.sub(r"\d+\.\d{3,}(e-\d+)?", "0.0", without_age), err
+
+
+def test_every_format_is_the_same_over_the_socket(filled, capfd, monkeypatch):
+    monkeypatch.setenv("RAGMEM_WARM", "off")
+    alone = [said(capfd, line) for line in LINES]
+    monkeypatch.delenv("RAGMEM_WARM")
+    process = filled.start()
+    # It is that process which finds the answers.
+    monkeypatch.setattr(routes, "ask_by_route", None)
+    monkeypatch.setattr(Ragmem, "session_context", None)
+
+    together = [said(capfd, line) for line in LINES]
+
+    assert together == alone
+    assert filled.ask()["process"] == process
+
+
+def test_a_process_of_other_settings_or_none_is_not_asked_and_none_is_started(filled, capfd, monkeypatch):
+    assert said(capfd, LINES[0])[0] == 0
+    assert filled.ask(start=False) is None
+    process = filled.start()
+
+    with monkeypatch.context() as patch:
+        patch.setenv("RAGMEM_QUERY_LIMIT", "1")
+        assert said(capfd, LINES[0])[0] == 0
+
+    assert filled.ask(start=False)["process"] == process
+
+
+def test_recalls_are_counted_once(filled, capfd):
+    filled.start()
+    for _ in range(2):
+        said(capfd, ["query", QUESTION, "--session", "s9"])
+
+    with Ragmem.open() as memory:
+        memory.take_in()
+        ids = memory.catalog.memories.ids()
+        assert [one.recalls for one in memory.catalog.memories.get(ids).values()] == [1]

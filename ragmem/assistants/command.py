@@ -1,0 +1,94 @@
+"""The command that is wired, and knowing it again."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragmem.assistants.model import LEAST_ALLOWED_S, allowed_s
+from ragmem.config.folders import HOME_VARIABLE, XDG, expanded, folder_of
+from ragmem.hooks import limits
+
+_ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)", re.DOTALL)
+_PYTHON = re.compile(r"python[0-9.]*(?:\.exe)?\Z")
+_LIKE_OURS = re.compile(r"ragmem\b.{0,80}\bhooks?\b", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Which ragmem is called, the variables that lead it to its home, and the seconds that it may take."""
+
+    words: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+    allowed_s: int = LEAST_ALLOWED_S
+
+    def line(self, event: str, assistant: str) -> str:
+        """Return the command for a shell, which calls this hook of this assistant."""
+        led = [f"{name}={shlex.quote(value)}" for name, value in self.variables]
+        return " ".join((*led, shlex.join((*self.words, "hook", event, "--for", assistant))))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a command of ours says."""
+
+    program: Program
+    event: str
+    assistant: str
+
+
+def read_call(command: str) -> Call | None:
+    """Return what a command says that `connect` has written; None for every other one."""
+    if "ragmem" not in command:  # splitting is slow, and settings may be long
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError:  # quotes that nobody closes are not ours
+        return None
+    variables = []
+    while words and (found := _ASSIGNMENT.fullmatch(words[0])):
+        variables.append((found[1], found[2]))
+        del words[0]
+    if words[1:3] == ["-m", "ragmem"] and _PYTHON.match(Path(words[0]).name):
+        program, rest = words[:3], words[3:]
+    elif words and Path(words[0]).name == "ragmem":
+        program, rest = words[:1], words[1:]
+    else:
+        return None
+    match rest:
+        case ["hook", event, "--for", assistant]:
+            return Call(Program(tuple(program), tuple(variables)), event, assistant)
+    return None
+
+
+def looks_like_ours(command: str) -> bool:
+    """Tell whether a command calls a hook of ragmem, in whatever words."""
+    return _LIKE_OURS.search(command) is not None
+
+
+def variables_of(environ: Mapping[str, str], *, home: str, cwd: str) -> tuple[tuple[str, str], ...]:
+    """Return what has to be said with a command, so that it finds this home wherever it is called from.
+
+    An assistant that was started from the desktop has not what a shell's profile says.
+    """
+    chosen = environ.get(HOME_VARIABLE, "")
+    if chosen:
+        return ((HOME_VARIABLE, str(Path(cwd, expanded(chosen, home)))),)
+    return tuple(
+        (variable, value)
+        for variable, default in XDG.values()
+        if Path(value := environ.get(variable, "")).is_absolute() and Path(value) != Path(home, default)
+    )
+
+
+def this_program(executable: str, environ: Mapping[str, str], *, home: str, cwd: str) -> Program:
+    """Return the ragmem of this environment: its own command where there is one, else Python with -m.
+
+    Its hooks may take as long as [hooks] of config.toml says.
+    """
+    deadline = limits.read(limits.config_file(folder_of("config", environ, home=home, cwd=cwd)), environ)
+    beside = Path(executable).with_name("ragmem")
+    words = (str(beside),) if beside.is_file() else (executable, "-m", "ragmem")
+    seconds = allowed_s(deadline.query_deadline_s)
+    return Program(words, variables_of(environ, home=home, cwd=cwd), seconds)

@@ -1,0 +1,81 @@
+"""Hooks in a settings file of JSON, and which of them are ours."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.assistants.command import Call, Program, looks_like_ours, read_call
+from ragmem.assistants.json_text import Child, Node, read_json
+from ragmem.assistants.model import Assistant
+
+HOOKS = "hooks"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A hook of a settings file; `call` is what its command says where we wrote it."""
+
+    event: str
+    command: str
+    timeout: Any
+    matcher: Any
+    call: Call | None
+    group: Child
+    """The entry in the list of the event."""
+    child: Child
+    """The hook itself, in its group; the group itself where there are none."""
+    siblings: int
+
+    @property
+    def alone(self) -> bool:
+        """Whether its group has no other hook, and goes with it."""
+        return self.siblings == 1
+
+
+def hooks_in(text: str) -> list[Hook]:
+    """Return every hook of a settings file in order; what has another form is passed over.
+
+    Raises JsonTextError for a text that is no JSON.
+    """
+    return list(hooks_of(read_json(text))) if text.strip("\ufeff \t\r\n") else []
+
+
+def hooks_of(root: Node) -> Iterator[Hook]:
+    """Yield the hooks of a document that was read."""
+    hooks = root.get(HOOKS) if root.kind == "object" else None
+    if hooks is None or hooks.kind != "object":
+        return
+    for event in hooks.children:
+        for group in event.node.children if event.node.kind == "array" else ():
+            inner = group.node.get(HOOKS) if group.node.kind == "object" else None
+            nested = inner is not None and inner.kind == "array"
+            children = inner.children if inner is not None and nested else (group,)
+            for child in children:
+                value = child.node.value
+                if isinstance(value, dict) and isinstance(value.get("command"), str):
+                    yield Hook(
+                        event.name or "",
+                        value["command"],
+                        value.get("timeout"),
+                        group.node.value.get("matcher"),
+                        read_call(value["command"]),
+                        group,
+                        child,
+                        len(children),
+                    )
+
+
+def own(hooks: Collection[Hook], assistant: Assistant, program: Program) -> list[Hook]:
+    """Return the hooks that lead to the same home as `program`, whichever version wrote them."""
+    return [
+        hook
+        for hook in hooks
+        if hook.call is not None
+        and hook.call.assistant == assistant.name
+        and hook.call.program.variables == program.variables
+    ]
+
+
+def by_hand(hooks: Collection[Hook]) -> list[Hook]:
+    """Return the hooks that call ragmem in words of somebody else."""
+    return [hook for hook in hooks if hook.call is None and looks_like_ours(hook.command)]

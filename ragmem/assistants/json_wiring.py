@@ -1,0 +1,253 @@
+"""Hooks into a settings file of JSON and out again, every other character left where it is."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragmem.assistants.command import Program
+from ragmem.assistants.json_edit import Cut, Style, added, applied, rendered, style_of, without
+from ragmem.assistants.json_hooks import HOOKS, Hook, hooks_of, own
+from ragmem.assistants.json_text import Node, read_json
+from ragmem.assistants.model import Assistant, Wire
+
+VERSION = "version"
+
+LEFT = 24
+"""Characters before an insertion that are kept with it: enough to know the place of a comma again."""
+
+
+class ShapeError(ValueError):
+    """The text is JSON, and not what the assistant's settings are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """A text that was put in, and what stood right before it."""
+
+    left: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What a connection has put into a text: the texts, and the names of the containers that it made."""
+
+    insertions: tuple[Insertion, ...] = ()
+    made: frozenset[str] = frozenset()
+
+
+def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
+    """Return the text with the hooks of an assistant in it, and what is ours in it then.
+
+    Our own that are there already are brought up to date where they stand; nothing is changed where all are
+    as they should be. Raises JsonTextError for what is no JSON, ShapeError for what are no settings.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        return _whole(text, assistant, program)
+    renewed, wiring = _renewed(text, assistant, program, before)
+    root = read_json(renewed)
+    _check(root, assistant)
+    present = {hook.event for hook in own(list(hooks_of(root)), assistant, program)}
+    missing = [wire for wire in assistant.wires if wire.event not in present]
+    cuts, made = _additions(renewed, root, assistant, _entries(missing, assistant, program))
+    after = applied(renewed, cuts)
+    put = tuple(insertions(after, cuts))
+    return after, Wiring((*wiring.insertions, *put), wiring.made | made)
+
+
+def _entries(wires: Collection[Wire], assistant: Assistant, program: Program) -> dict[str, Any]:
+    return {
+        wire.event: assistant.entry(wire, program.line(wire.event, assistant.name), program.allowed_s)
+        for wire in wires
+    }
+
+
+def _whole(text: str, assistant: Assistant, program: Program) -> tuple[str, Wiring]:
+    entries = _entries(assistant.wires, assistant, program)
+    document: dict[str, Any] = {} if assistant.version is None else {VERSION: assistant.version}
+    document[HOOKS] = {event: [entry] for event, entry in entries.items()}
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    blank = text.removeprefix(mark)
+    style = replace(style_of(text), lines=True)
+    whole = rendered(document, style, indent="") + ("" if blank else style.line_end)
+    made = {"", HOOKS, *(f"{HOOKS}.{event}" for event in entries)}
+    if assistant.version is not None:
+        made.add(VERSION)
+    return mark + whole + blank, Wiring((Insertion(mark, whole),), frozenset(made))
+
+
+def _check(root: Node, assistant: Assistant) -> None:
+    if root.kind != "object":
+        raise ShapeError("the settings are no object")
+    hooks = root.get(HOOKS)
+    if hooks is not None and hooks.kind != "object":
+        raise ShapeError('"hooks" is no object')
+    for wire in assistant.wires:
+        event = hooks.get(wire.event) if hooks is not None else None
+        if event is not None and event.kind != "array":
+            raise ShapeError(f'"hooks.{wire.event}" is no list')
+
+
+def _renewed(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
+    """Bring what is ours up to date in its place, and take out what is there twice or no longer wanted."""
+    wanted = _entries(assistant.wires, assistant, program)
+    seen: set[str] = set()
+    style = style_of(text)
+    while True:
+        root = read_json(text)
+        for hook in own(list(hooks_of(root)), assistant, program):
+            if hook.event not in wanted or hook.event in seen:
+                text = _removed(text, root, hook)
+                break
+            seen.add(hook.event)
+            cut = _replacement(text, hook, wanted[hook.event], style)
+            if cut is not None:
+                old = text[cut.start : cut.end]
+                text = applied(text, [cut])
+                before = exchanged(before, old, cut.text)
+                break
+        else:
+            return text, before
+        # Every change moves what stands behind it: what was looked at is looked at again.
+        seen.clear()
+
+
+def _replacement(text: str, hook: Hook, entry: Mapping[str, Any], style: Style) -> Cut | None:
+    """Return what makes a hook as it should be, None where it is; a matcher beside others is theirs."""
+    whole = hook.alone or HOOKS not in entry
+    node = hook.group.node if whole else hook.child.node
+    value = entry if whole else entry[HOOKS][0]
+    if node.value == value:
+        return None
+    line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
+    indent = line[: len(line) - len(line.lstrip(" \t"))] if "\n" in text[node.start : node.end] else None
+    return Cut(node.start, node.end, rendered(value, style, indent=indent))
+
+
+def exchanged(wiring: Wiring, old: str, new: str) -> Wiring:
+    """Return what is ours in a text, after a part of it was written anew."""
+    put = tuple(
+        Insertion(one.left.replace(old, new), one.text.replace(old, new)) for one in wiring.insertions
+    )
+    return replace(wiring, insertions=put)
+
+
+def _additions(
+    text: str, root: Node, assistant: Assistant, entries: Mapping[str, Any]
+) -> tuple[list[Cut], set[str]]:
+    style = style_of(text)
+    made: set[str] = set()
+    cuts: list[Cut] = []
+    at_root: list[tuple[str | None, Any]] = []
+    if assistant.version is not None and root.get(VERSION) is None:
+        at_root.append((VERSION, assistant.version))
+        made.add(VERSION)
+    hooks = root.get(HOOKS)
+    fresh: list[tuple[str | None, Any]] = []
+    for event, entry in entries.items():
+        listed = hooks.get(event) if hooks is not None else None
+        if listed is not None:
+            cuts += added(text, listed, [(None, entry)], style)
+        else:
+            fresh.append((event, [entry]))
+            made.add(f"{HOOKS}.{event}")
+    if hooks is None and fresh:
+        at_root.append((HOOKS, {name: value for name, value in fresh if name is not None}))
+        made.add(HOOKS)
+    elif hooks is not None and fresh:
+        cuts += added(text, hooks, fresh, style)
+    if at_root:
+        cuts += added(text, root, at_root, style)
+    return cuts, made
+
+
+def insertions(after: str, cuts: Collection[Cut]) -> Iterator[Insertion]:
+    """Yield what cuts have put into a text, with what stands before it there."""
+    moved = 0
+    for cut in sorted(cuts, key=lambda one: (one.start, one.end)):
+        place = cut.start + moved
+        yield Insertion(after[max(0, place - LEFT) : place], cut.text)
+        moved += len(cut.text)
+
+
+def taken_out(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
+    """Return the text without what is ours, and with every change that somebody else has made since.
+
+    What was put in is taken out letter by letter where it still stands so; else our entries are found by
+    what they say. Without a `wiring` what is left empty goes too. Raises JsonTextError for what is no JSON.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        return text
+    by_sense = _by_sense(text, assistant, program, wiring)
+    if wiring is None:
+        return by_sense
+    exact = by_letter(text, wiring.insertions)
+    if exact is not None and same(exact, by_sense):
+        return exact
+    return by_sense
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether two texts hold the same value; nothing at all is the same as an empty object."""
+    if not one.strip("\ufeff \t\r\n"):
+        return not read_json(other).value
+    try:
+        return bool(read_json(one).value == read_json(other).value)
+    except ValueError:
+        return False
+
+
+def by_letter(text: str, put_in_before: Collection[Insertion]) -> str | None:
+    """Return the text without what was put in; None where it does not stand so any more, or twice."""
+    for put in reversed(tuple(put_in_before)):
+        place = _only(text, put.left + put.text)
+        if place is not None:
+            place += len(put.left)
+        elif len(put.text) > LEFT:
+            place = _only(text, put.text)
+        if place is None:
+            return None
+        text = text[:place] + text[place + len(put.text) :]
+    return text
+
+
+def _only(text: str, part: str) -> int | None:
+    place = text.find(part)
+    return place if place >= 0 and text.find(part, place + 1) < 0 else None
+
+
+def _by_sense(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
+    emptied: set[str] = set()
+    root = read_json(text)
+    while ours := own(list(hooks_of(root)), assistant, program):
+        emptied.add(ours[0].event)
+        text = _removed(text, root, ours[0])
+        root = read_json(text)
+    made = wiring.made if wiring is not None else {HOOKS, *(f"{HOOKS}.{event}" for event in emptied)}
+    hooks = root.get(HOOKS)
+    if hooks is not None:
+        text = pruned(text, hooks, {event for event in emptied if f"{HOOKS}.{event}" in made})
+    if HOOKS in made:
+        text = pruned(text, read_json(text), {HOOKS})
+    root = read_json(text)
+    # Hooks that somebody else has added since need the version that we brought.
+    needed = HOOKS in made and root.get(HOOKS) is not None
+    if VERSION in made and not needed and root.value.get(VERSION) == assistant.version:
+        text = applied(text, without(text, root, [one for one in root.children if one.name == VERSION]))
+    return text
+
+
+def _removed(text: str, root: Node, hook: Hook) -> str:
+    hooks = root.get(HOOKS)
+    listed = hooks.get(hook.event) if hooks is not None else None
+    if listed is None:
+        return text
+    inner = hook.group.node.get(HOOKS)
+    holder = listed if hook.alone or inner is None else inner
+    return applied(text, without(text, holder, [hook.group if holder is listed else hook.child]))
+
+
+def pruned(text: str, holder: Node, names: Collection[str]) -> str:
+    """Take those of these members of an object out that hold nothing."""
+    empty = [one for one in holder.children if one.name in names and not one.node.value]
+    return applied(text, without(text, holder, empty)) if empty else text

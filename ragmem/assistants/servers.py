@@ -1,0 +1,82 @@
+"""The MCP server of this memory as each assistant's settings name it, and knowing it again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragmem.assistants.command import Program
+from ragmem.assistants.model import Assistant
+
+NAME = "ragmem"
+COMMAND = "mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What an entry of ours says: which program, in which home, and what a person has added."""
+
+    words: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+    options: tuple[str, ...] = ()
+
+
+def holder(assistant: Assistant) -> str:
+    """Return the name of the object that holds an assistant's servers."""
+    return {"opencode": "mcp", "codex": "mcp_servers"}.get(assistant.name, "mcpServers")
+
+
+def entry(assistant: Assistant, program: Program, *, options: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what is written for an assistant, with options that a person has added to the command."""
+    words = [*program.words, COMMAND, *options]
+    variables = dict(program.variables)
+    if assistant.name == "opencode":
+        environment = {"environment": variables} if variables else {}
+        return {"type": "local", "command": words, **environment, "enabled": True}
+    kind = {"type": "stdio"} if assistant.name == "claude-code" else {}
+    return {**kind, "command": words[0], "args": words[1:], **({"env": variables} if variables else {})}
+
+
+def read(value: Any) -> Server | None:
+    """Return what an entry says that leads to a `ragmem mcp`, whoever wrote it; None for any other."""
+    if not isinstance(value, Mapping):
+        return None
+    command, more = value.get("command"), value.get("args", [])
+    words = [command, *more] if isinstance(command, str) and isinstance(more, list) else command
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or not words:
+        return None
+    if words[1:4] == ["-m", NAME, COMMAND] and Path(words[0]).name.startswith("python"):
+        program, options = words[:3], words[4:]
+    elif Path(words[0]).name == NAME and words[1:2] == [COMMAND]:
+        program, options = words[:1], words[2:]
+    else:
+        return None
+    variables = value.get("env", value.get("environment")) or {}
+    if not isinstance(variables, Mapping):
+        return None
+    led = tuple((str(name), str(said)) for name, said in variables.items())
+    return Server(tuple(program), led, tuple(options))
+
+
+def is_ours(value: Any, program: Program) -> bool:
+    """Tell whether an entry leads to the same home as a program, whichever version wrote it."""
+    found = read(value)
+    return (
+        found is not None
+        and set(program.variables) <= set(found.variables)
+        and _home(found) == _home(program)
+    )
+
+
+def _home(one: Server | Program) -> tuple[tuple[str, str], ...]:
+    places = ("RAGMEM_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    return tuple(sorted(pair for pair in one.variables if pair[0] in places))
+
+
+def renewed(value: Mapping[str, Any], assistant: Assistant, program: Program) -> dict[str, Any]:
+    """Return an entry of ours as it should be, with all that a person has added to it."""
+    found = read(value)
+    options = found.options if found is not None else ()
+    wanted = entry(assistant, program, options=options)
+    kept = {name: said for name, said in value.items() if name not in ("command", "args")}
+    return {**wanted, **kept}

@@ -1,0 +1,150 @@
+"""`ragmem connect`: let an assistant remember: wire its hooks to this memory."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    SCHEMA,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    plural,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
+from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem connect
+  ragmem connect claude-code
+  ragmem connect codex gemini --dry-run
+  ragmem connect claude-code --scope project
+  ragmem connect cursor --no-mcp
+  ragmem connect --all
+
+\b
+Exit codes:
+  0  done, or there was nothing to do
+  1  --all found no assistant on this machine
+  2  usage, or settings that cannot be read
+  3  settings that cannot be written; with several assistants also what failed for one
+  5  somebody else keeps changing the settings
+"""
+
+
+@app.command(epilog=EPILOG)
+def connect(
+    assistants: AssistantsArgument = None,
+    every: Annotated[bool, typer.Option("--all", help="Every assistant that is on this machine.")] = False,
+    scope: ScopeOption = ScopeName.user,
+    no_mcp: Annotated[
+        bool, typer.Option("--no-mcp", help="Leave the MCP server out of its settings; hooks alone.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Let an assistant remember: wire its hooks to this memory.
+
+    Its settings keep every other character. Without a name: which assistants are here, and which are
+    connected.
+    """
+    from ragmem.assistants.places import SERVER_FORMS, found_here
+    from ragmem.assistants.table import ASSISTANTS, assistant_named
+    from ragmem.cli.connections import desk_here, each, scope_of
+    from ragmem.services.wiring import Outcome, connect
+
+    if not assistants and not every:
+        return _show(as_json=as_json)
+    if assistants and every:
+        raise UsageError("--all and a name exclude each other", hint="ragmem connect --all")
+    desk, wanted = desk_here(), scope_of(scope)
+    chosen = [assistant_named(name) for name in dict.fromkeys(assistants or ())]
+    if every:
+        chosen = [one for one in ASSISTANTS if found_here(one, desk.around)]
+        if not chosen:
+            if as_json:
+                say_json({"schema": SCHEMA, "dry_run": dry_run, "assistants": []})
+            else:
+                tell("no assistant was found on this machine; name the one that you mean")
+            return EXIT_NO
+
+    def tell_of(outcome: Outcome) -> None:
+        first = outcome.changes[0]
+        where = f'"{first.path}"'
+        if not outcome.changed:
+            say(f"{outcome.assistant.title}: connected already, in {where}")
+            return
+        say(f"{outcome.assistant.title}: {plural(len(outcome.assistant.wires), 'hook')} in {where}")
+        for change in outcome.changes:
+            if change.form in SERVER_FORMS and change.changed:
+                say(f'{outcome.assistant.title}: the MCP server in "{change.path}"')
+        if quiet:
+            return
+        for kept in outcome.kept:
+            tell(f'as it was: "{kept}"')
+        if outcome.assistant.after:
+            tell(f"note: {outcome.assistant.after}")
+        if not found_here(outcome.assistant, desk.around):
+            tell(f"note: {outcome.assistant.title} was not found on this machine")
+        if wanted == "project":
+            tell("note: the commands hold for this machine alone; keep the file out of commits")
+
+    return each(
+        [(one, partial(connect, desk, one, wanted, server=not no_mcp, dry_run=dry_run)) for one in chosen],
+        tell_of,
+        dry_run=dry_run,
+        as_json=as_json,
+        quiet=quiet,
+    )
+
+
+def _show(*, as_json: bool) -> int:
+    from ragmem.assistants.places import found_here
+    from ragmem.assistants.table import ASSISTANTS
+    from ragmem.cli.connections import desk_here
+    from ragmem.services.wiring import standings
+
+    desk = desk_here()
+    rows = [(one, found_here(one, desk.around), standings(desk, one)) for one in ASSISTANTS]
+    if as_json:
+        say_json(
+            {
+                "schema": SCHEMA,
+                "assistants": [
+                    {
+                        "assistant": one.name,
+                        "found": found,
+                        "connections": [
+                            {"scope": at.scope, "path": at.path, "state": at.state, "problem": at.problem}
+                            for at in where
+                        ],
+                    }
+                    for one, found, where in rows
+                ],
+            }
+        )
+        return EXIT_OK
+    lines = []
+    for one, found, where in rows:
+        told = [f"{at.state} ({at.scope})" for at in where if at.state != "no"]
+        lines.append((one.name, "found" if found else "-", ", ".join(told) or "no"))
+    table(("assistant", "here", "connected"), lines)
+    for one, _, where in rows:
+        for at in where:
+            if at.problem:
+                tell(f"{one.title}: {at.problem}")
+            elif at.state == "out of date":
+                tell(f"hint: ragmem connect {one.name}" + (" --scope project" * (at.scope == "project")))
+    free = [one for one, found, where in rows if found and all(at.state == "no" for at in where)]
+    if free:
+        tell(f"hint: ragmem connect {free[0].name}" if len(free) == 1 else "hint: ragmem connect --all")
+    return EXIT_OK

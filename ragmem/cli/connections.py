@@ -1,0 +1,127 @@
+"""What `connect` and `disconnect` share: where things lie here, and how what was done is told."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import SCHEMA, moment, printable, say, say_json, tell
+from ragmem.errors import EXIT_FAILED, EXIT_OK, RagmemError
+
+if TYPE_CHECKING:
+    from ragmem.assistants.model import Assistant
+    from ragmem.assistants.places import Scope
+    from ragmem.services.wiring import Desk, FileChange, Outcome
+
+
+class Name(StrEnum):
+    """The assistants by name."""
+
+    claude_code = "claude-code"
+    codex = "codex"
+    cursor = "cursor"
+    gemini = "gemini"
+    opencode = "opencode"
+
+
+class ScopeName(StrEnum):
+    """For whom an assistant is connected."""
+
+    user = "user"
+    project = "project"
+
+
+AssistantsArgument = Annotated[list[Name] | None, typer.Argument(metavar="[ASSISTANT]", help="By name.")]
+ScopeOption = Annotated[
+    ScopeName, typer.Option("--scope", help="For all your work, or for the project of this folder.")
+]
+
+Act = tuple["Assistant", Callable[[], "Outcome"]]
+
+
+def desk_here() -> "Desk":
+    """Return what this process says of places, home and program."""
+    from ragmem.assistants.command import this_program
+    from ragmem.assistants.places import Surroundings
+    from ragmem.config.places import find_places
+    from ragmem.memory import now
+    from ragmem.services.wiring import Desk
+
+    home, cwd = Path.home(), Path.cwd()
+    return Desk(
+        Surroundings(os.environ, home, cwd),
+        this_program(sys.executable, os.environ, home=str(home), cwd=str(cwd)),
+        find_places(os.environ, home=home, cwd=cwd).state,
+        moment(now()),
+    )
+
+
+def scope_of(name: ScopeName) -> "Scope":
+    """Return the scope of a name."""
+    return "project" if name is ScopeName.project else "user"
+
+
+def each(
+    acts: Sequence[Act],
+    tell_of: "Callable[[Outcome], None]",
+    *,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Do what is to be done for each assistant and tell of it; one that fails does not hold up the next.
+
+    A single one's error is raised; of several it is told, and the exit code is 3.
+    """
+    shapes: list[dict[str, Any]] = []
+    code = EXIT_OK
+    for assistant, act in acts:
+        try:
+            outcome = act()
+        except RagmemError as error:
+            if len(acts) == 1:
+                raise
+            tell(f"{assistant.title}: {error.told}")
+            shapes.append({"assistant": assistant.name, "error": str(error), "hint": error.hint})
+            code = EXIT_FAILED
+            continue
+        shapes.append(_shape(outcome))
+        if as_json:
+            continue
+        if dry_run:
+            for change in outcome.changes:
+                for line in shown_diff(change):
+                    say(line)
+        if not dry_run or not outcome.changed:
+            tell_of(outcome)
+        if not quiet:
+            for note in outcome.notes:
+                tell(f"note: {printable(note)}")
+    if as_json:
+        say_json({"schema": SCHEMA, "dry_run": dry_run, "assistants": shapes})
+    return code
+
+
+def shown_diff(change: "FileChange") -> list[str]:
+    """Return a change as a unified diff; secrets that stand in the settings are not shown."""
+    from ragmem.domain.redaction import redact
+
+    return [printable(redact(line)[0]) for line in change.diff()]
+
+
+def _shape(outcome: "Outcome") -> dict[str, Any]:
+    return {
+        "assistant": outcome.assistant.name,
+        "scope": outcome.scope,
+        "changed": outcome.changed,
+        "files": [
+            {"path": change.path, "changed": change.changed, "diff": shown_diff(change)}
+            for change in outcome.changes
+        ],
+        "kept": list(outcome.kept),
+        "notes": list(outcome.notes),
+    }

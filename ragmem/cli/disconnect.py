@@ -1,0 +1,71 @@
+"""`ragmem disconnect`: take an assistant's hooks out again, and nothing else."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from ragmem.cli.common import DryRunOption, JsonOption, QuietOption, say
+from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
+from ragmem.errors import UsageError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem disconnect claude-code
+  ragmem disconnect codex --dry-run
+  ragmem disconnect --all
+
+\b
+Exit codes:
+  0  done, or there was nothing to do
+  2  usage, or settings that cannot be read
+  3  settings that cannot be written; with several assistants also what failed for one
+  5  somebody else keeps changing the settings
+"""
+
+
+@app.command(epilog=EPILOG)
+def disconnect(
+    assistants: AssistantsArgument = None,
+    every: Annotated[bool, typer.Option("--all", help="Every assistant, in every project too.")] = False,
+    scope: ScopeOption = ScopeName.user,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Take an assistant's hooks out again, and nothing else.
+
+    The settings are as they were before, but for what somebody else has changed since. The memory stays.
+    """
+    from ragmem.assistants.table import assistant_named
+    from ragmem.cli.connections import desk_here, each, scope_of
+    from ragmem.services.wiring import Outcome, disconnect, everything
+
+    if assistants and every:
+        raise UsageError("--all and a name exclude each other", hint="ragmem disconnect --all")
+    if not assistants and not every:
+        raise UsageError("say which assistant, or --all", hint="ragmem disconnect claude-code")
+    desk, wanted = desk_here(), scope_of(scope)
+    chosen = (
+        everything(desk)
+        if every
+        else [(assistant_named(name), wanted, desk) for name in dict.fromkeys(assistants or ())]
+    )
+
+    def tell_of(outcome: Outcome) -> None:
+        if outcome.changed:
+            changed = dict.fromkeys(change.path for change in outcome.changes if change.changed)
+            places = ", ".join(f'"{path}"' for path in changed)
+            say(f"{outcome.assistant.title}: disconnected, in {places}")
+        elif not every:
+            say(f"{outcome.assistant.title}: is not connected")
+
+    return each(
+        [(one, partial(disconnect, at, one, scope, dry_run=dry_run)) for one, scope, at in chosen],
+        tell_of,
+        dry_run=dry_run,
+        as_json=as_json,
+        quiet=quiet,
+    )

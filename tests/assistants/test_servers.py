@@ -1,0 +1,105 @@
+"""The MCP server goes into any settings and out again, and every other character stays."""
+
+import json
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from settings_files import CODEX_CONFIGS, SETTINGS
+
+from ragmem.assistants import json_servers, servers, toml_servers
+from ragmem.assistants.command import Program
+from ragmem.assistants.json_text import read_json
+from ragmem.assistants.json_wiring import ShapeError, Wiring
+from ragmem.assistants.table import ASSISTANTS, assistant_named
+
+HERE = Program(("/opt/my tools/bin/ragmem",))
+NEWER = Program(("/opt/newer/bin/ragmem",))
+ELSEWHERE = Program(("/opt/my tools/bin/ragmem",), (("RAGMEM_HOME", "/data/it's mine"),))
+CODEX = assistant_named("codex")
+IN_JSON = [one for one in ASSISTANTS if one.name != "codex"]
+TEXTS = [content.decode() for _, content in SETTINGS.values()]
+
+
+@pytest.mark.parametrize("assistant", IN_JSON, ids=lambda one: one.name)
+@pytest.mark.parametrize("text", TEXTS)
+def test_json_is_as_before_when_the_server_is_taken_out(text, assistant):
+    after, wiring = json_servers.put_in(text, assistant, ELSEWHERE, Wiring())
+    child = json_servers.found_in(after, assistant)
+
+    assert child is not None
+    assert child.node.value == servers.entry(assistant, ELSEWHERE)
+    assert json_servers.put_in(after, assistant, ELSEWHERE, wiring) == (after, wiring)
+    assert json_servers.taken_out(after, assistant, ELSEWHERE, wiring) == text
+    # Another home's hands are kept off it.
+    assert json_servers.taken_out(after, assistant, HERE, wiring) == after
+
+
+@pytest.mark.parametrize("content", CODEX_CONFIGS.values(), ids=CODEX_CONFIGS)
+@pytest.mark.parametrize("program", [HERE, ELSEWHERE])
+def test_toml_is_as_before_when_the_server_is_taken_out(content, program):
+    text = content.decode()
+
+    after, wiring = toml_servers.put_in(text, CODEX, program, Wiring())
+
+    assert tomllib.loads(after)["mcp_servers"]["ragmem"] == servers.entry(CODEX, program)
+    assert toml_servers.put_in(after, CODEX, program, wiring) == (after, wiring)
+    assert toml_servers.taken_out(after, CODEX, program, wiring) == text
+    by_sense = toml_servers.taken_out(after, CODEX, program, None)
+    assert tomllib.loads(by_sense) == tomllib.loads(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    others=st.dictionaries(
+        st.text(st.characters(codec="utf-8", exclude_characters="\x7f"), max_size=6),
+        st.sampled_from([{"command": "npx", "args": ["-y", "x"]}, {"url": "http://127.0.0.1/mcp"}]),
+        max_size=3,
+    ),
+    indent=st.sampled_from([None, 2, 4, "\t"]),
+    assistant=st.sampled_from(IN_JSON),
+)
+def test_servers_of_others_stay(others, indent, assistant):
+    others.pop(servers.NAME, None)
+    text = json.dumps({"theme": "dark", servers.holder(assistant): others}, indent=indent)
+
+    after, wiring = json_servers.put_in(text, assistant, HERE, Wiring())
+
+    value = read_json(after).value[servers.holder(assistant)]
+    assert {name: said for name, said in value.items() if name != servers.NAME} == others
+    assert json_servers.taken_out(after, assistant, HERE, wiring) == text
+
+
+def test_another_version_takes_the_place_of_the_former_and_keeps_what_a_person_has_added():
+    claude = assistant_named("claude-code")
+    first, wiring = json_servers.put_in("{}", claude, HERE, Wiring())
+    edited = first.replace('"mcp"', '"mcp", "--profile", "full"').replace(
+        '"type": "stdio"', '"type": "stdio", "timeout": 5'
+    )
+
+    second, wiring = json_servers.put_in(edited, claude, NEWER, wiring)
+    found = json_servers.found_in(second, claude)
+
+    assert found is not None
+    assert found.node.value == {
+        "type": "stdio",
+        "command": "/opt/newer/bin/ragmem",
+        "args": ["mcp", "--profile", "full"],
+        "timeout": 5,
+    }
+    assert read_json(json_servers.taken_out(second, claude, NEWER, wiring)).value == {}
+
+
+def test_what_somebody_else_calls_ragmem_stays():
+    text = '{"mcpServers": {"ragmem": {"command": "docker", "args": ["run", "ragmem"]}}}'
+    cursor = assistant_named("cursor")
+
+    assert json_servers.put_in(text, cursor, HERE, Wiring()) == (text, Wiring())
+    assert json_servers.taken_out(text, cursor, HERE, None) == text
+
+
+@pytest.mark.parametrize("text", ['mcp_servers = "none"', "mcp_servers = { other = { command = 'x' } }"])
+def test_toml_that_takes_no_table_is_refused(text):
+    with pytest.raises(ShapeError):
+        toml_servers.put_in(text, CODEX, HERE, Wiring())

@@ -1,0 +1,611 @@
+"""`ragmem connect` and `disconnect`: an assistant's settings come back letter by letter, whatever happens."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import tomllib
+from types import SimpleNamespace
+
+import pytest
+from settings_files import CODEX_CONFIGS, SETTINGS
+
+from ragmem.__main__ import run
+from ragmem.assistants.command import Program
+from ragmem.assistants.json_hooks import hooks_in
+from ragmem.assistants.places import Surroundings
+from ragmem.assistants.table import ASSISTANTS, NAMES, assistant_named
+from ragmem.cli.connections import Name
+from ragmem.errors import StorageError
+from ragmem.services import wiring
+
+FILES = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "cursor": ".cursor/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": ".config/opencode/plugins/ragmem.js",
+}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    place = tmp_path / "zoë's home"
+    place.mkdir()
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.delenv("RAGMEM_HOME")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    work = place / "work"
+    (work / ".git").mkdir(parents=True)
+    monkeypatch.chdir(work)
+    return place
+
+
+@pytest.fixture
+def ragmem(capfd, home):
+    """Return a function that runs a command line in this process."""
+
+    def answer(*arguments):
+        code = run(arguments)
+        out, err = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
+
+    return answer
+
+
+def put(home, name, content, mode=0o644):
+    path = home / FILES[name]
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    path.chmod(mode)
+    return path
+
+
+def tree(folder):
+    """Return every file and folder below with its content, but for locks."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+        if not path.name.startswith("connections.")
+    }
+
+
+def state(home):
+    return home / ".local/state/ragmem"
+
+
+@pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
+def test_disconnected_settings_are_what_they_were(name, content, ragmem, home):
+    path = put(home, name, content, mode=0o640)
+    before = path.parent.exists() and tree(path.parent)
+
+    connected = ragmem("connect", name)
+    after = path.read_bytes()
+    again = ragmem("connect", name)
+
+    assert (connected.returncode, again.returncode) == (0, 0), connected.stderr + again.stderr
+    assert after != content
+    assert path.read_bytes() == after
+    assert "connected already" in again.stdout
+    assert [one.read_bytes() for one in (state(home) / "connections").glob("*-*s*.json")] == [content]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+    assert ragmem("disconnect", name).returncode == 0
+    assert tree(path.parent) == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [one.name for one in state(home).iterdir()] == ["connections.lock"]
+
+
+@pytest.mark.parametrize("content", CODEX_CONFIGS.values(), ids=CODEX_CONFIGS)
+def test_the_switch_of_codex_is_set_where_nobody_has_said_anything(content, ragmem, home):
+    config = home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(content)
+    said = tomllib.loads(content.decode()).get("features", {})
+    decided = said.keys() & {"hooks", "codex_hooks"}
+
+    told = ragmem("connect", "codex", "--no-mcp")
+    after = config.read_bytes()
+    ragmem("connect", "codex", "--no-mcp")
+
+    assert told.returncode == 0
+    assert config.read_bytes() == after
+    assert decided or tomllib.loads(after.decode())["features"] == {**said, "hooks": True}
+    assert (after == content) == bool(decided)
+    assert ("turns them off" in told.stderr) == (said.get("hooks") is False)
+    config.write_bytes(after + b'\n[extra]\ntheme = "x"\n')
+    ragmem("disconnect", "codex")
+    assert config.read_bytes() == content + b'\n[extra]\ntheme = "x"\n'
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_there_was_nothing_nothing_is_left(name, ragmem, home):
+    (home / ".config").mkdir()
+    before = tree(home)
+
+    assert ragmem("connect", name).returncode == 0
+    assert (home / FILES[name]).is_file()
+    assert stat.S_IMODE((home / FILES[name]).stat().st_mode) == 0o600
+    assert ragmem("disconnect", name).returncode == 0
+
+    after = tree(home)
+    assert {path: after[path] for path in after if not path.startswith(".local")} == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dry_run_shows_the_diff_and_writes_nothing(name, ragmem, home):
+    before = tree(home)
+    shown = ragmem("connect", name, "--dry-run")
+
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("--- /dev/null\n+++ ")
+    assert f"--for {name}" in shown.stdout or name == "opencode"
+    assert tree(home) == before
+
+    ragmem("connect", name)
+    connected = tree(home)
+    gone = ragmem("disconnect", name, "--dry-run")
+    assert [line[1:] for line in gone.stdout.splitlines() if line.startswith("-")][1:]
+    assert tree(home) == connected
+
+
+def test_a_dry_run_shows_no_secret_that_stands_beside(ragmem, home):
+    key = "sk-ant-" + "api03-" + "Zk3qP9vXw2LmR8sTb4NcYd7HfJg6KaQe5UiO1zB0"
+    put(home, "claude-code", json.dumps({"env": {"ANTHROPIC_API_KEY": key}}, indent=2).encode())
+
+    shown = ragmem("connect", "claude-code", "--dry-run")
+
+    assert '"hooks"' in shown.stdout
+    assert key not in shown.stdout
+
+
+def test_changes_of_the_person_in_between_stay(ragmem, home):
+    name, content = SETTINGS["a long one of Claude Code with hooks of others"]
+    path = put(home, name, content)
+    ragmem("connect", name)
+    changed = path.read_text().replace('"model": "opus"', '"model": "haiku"').replace("guard.sh", "guards.sh")
+    path.write_text(changed.replace('"DISABLE_TELEMETRY": "1",', '"DISABLE_TELEMETRY": "1", "X": "ü",'))
+
+    ragmem("disconnect", name)
+
+    expected = (
+        content.decode().replace('"model": "opus"', '"model": "haiku"').replace("guard.sh", "guards.sh")
+    )
+    assert path.read_text() == expected.replace(
+        '"DISABLE_TELEMETRY": "1",', '"DISABLE_TELEMETRY": "1", "X": "ü",'
+    )
+
+
+def test_entries_that_somebody_took_out_are_not_missed(ragmem, home):
+    path = put(home, "claude-code", b'{"model": "opus"}\n')
+    ragmem("connect", "claude-code")
+    path.write_bytes(b'{"model": "haiku"}\n')
+
+    told = ragmem("disconnect", "claude-code")
+
+    assert told.returncode == 0
+    assert "nothing of ragmem is in" in told.stderr
+    assert path.read_bytes() == b'{"model": "haiku"}\n'
+
+
+def test_an_entry_in_other_words_is_told_of_and_stays(ragmem, home):
+    path = put(home, "gemini", b"{}")
+    ragmem("connect", "gemini")
+    document = json.loads(path.read_text())
+    entry = document["hooks"]["SessionEnd"][0]["hooks"][0]
+    entry["command"] = f"nice {entry['command']}"
+    path.write_text(json.dumps(document))
+
+    told = ragmem("disconnect", "gemini")
+
+    assert "stays, because somebody wrote it otherwise" in told.stderr
+    assert [hook.command for hook in hooks_in(path.read_text())] == [entry["command"]]
+
+
+@pytest.mark.parametrize("command", ["connect", "disconnect"])
+def test_settings_that_are_no_json_are_told_with_line_and_column(command, ragmem, home):
+    path = put(home, "gemini", b'{\n  "a": 1,\n  "b" 2\n}\n')
+
+    told = ragmem(command, "gemini")
+
+    assert told.returncode == 2
+    assert f"{path}:3:7: not valid JSON" in told.stderr
+    assert path.read_bytes() == b'{\n  "a": 1,\n  "b" 2\n}\n'
+    assert "connections.json" not in {one.name for one in state(home).glob("*")}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"a": "\xff"}', "is not UTF-8"),
+        ('{"a": 1}'.encode("utf-16"), "is not UTF-8"),
+        (b"[]", "no object"),
+        (b'{"hooks": {"Stop": 1}}', '"hooks.Stop" is no list'),
+    ],
+)
+def test_settings_that_cannot_be_changed_are_left_alone(content, told, ragmem, home):
+    path = put(home, "claude-code", content)
+
+    result = ragmem("connect", "claude-code")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert told in result.stderr
+    assert path.read_bytes() == content
+
+
+def test_linked_dotfiles_stay_links(ragmem, home):
+    real = home / "dotfiles/claude.json"
+    real.parent.mkdir()
+    real.write_bytes(b'{"model": "opus"}')
+    link = home / FILES["claude-code"]
+    link.parent.mkdir()
+    link.symlink_to("../dotfiles/claude.json")
+
+    ragmem("connect", "claude-code")
+    assert link.is_symlink()
+    assert "hook SessionStart" in real.read_text()
+    ragmem("disconnect", "claude-code")
+
+    assert str(link.readlink()) == "../dotfiles/claude.json"
+    assert real.read_bytes() == b'{"model": "opus"}'
+    assert [one.name for one in real.parent.iterdir()] == ["claude.json"]
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(ragmem, home):
+    link = home / FILES["claude-code"]
+    link.parent.mkdir()
+    link.symlink_to(home / "gone.json")
+
+    assert "leads nowhere" in ragmem("connect", "claude-code").stderr
+    assert not (home / "gone.json").exists()
+
+
+def test_a_folder_that_cannot_be_written_changes_nothing(ragmem, home):
+    (home / ".gemini").write_text("a file")
+
+    told = ragmem("connect", "gemini")
+
+    assert (told.returncode, told.stdout) == (3, "")
+    assert "cannot write" in told.stderr
+    assert not (state(home) / "connections.json").exists()
+
+
+def test_a_second_file_that_cannot_be_written_puts_the_first_one_back(ragmem, home, monkeypatch):
+    hooks = put(home, "codex", b'{"hooks": {}}')
+    real = wiring.replace_settings
+
+    def refuse(path, before, after):
+        if path.name == "config.toml":
+            raise StorageError(f'cannot write "{path}": no space left on device')
+        real(path, before, after)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wiring, "replace_settings", refuse)
+        assert ragmem("connect", "codex").returncode == 3
+
+    assert hooks.read_bytes() == b'{"hooks": {}}'
+    assert not (state(home) / "connections.json").exists()
+    assert ragmem("connect", "codex").returncode == 0
+
+
+def test_what_another_program_writes_meanwhile_is_kept(ragmem, home, monkeypatch):
+    path = put(home, "claude-code", b'{"model": "opus"}')
+    real = wiring.replace_settings
+    writes = iter([b'{"model": "haiku"}'])
+
+    def interrupted(target, before, after):
+        path.write_bytes(next(writes, path.read_bytes()))
+        real(target, before, after)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wiring, "replace_settings", interrupted)
+        assert ragmem("connect", "claude-code").returncode == 0
+
+    assert json.loads(path.read_text())["model"] == "haiku"
+    ragmem("disconnect", "claude-code")
+    assert path.read_bytes() == b'{"model": "haiku"}'
+
+
+def test_many_homes_connecting_at_once_all_get_in(home):
+    path = put(home, "claude-code", b"{}")
+    claude = assistant_named("claude-code")
+    around = Surroundings(dict(os.environ), home, home)
+    desks = [
+        wiring.Desk(
+            around,
+            Program(("/opt/ragmem",), (("RAGMEM_HOME", f"/homes/{n}"),)),
+            home / f"state-{n}",
+            "2026-01-01T00:00:00Z",
+        )
+        for n in range(3)
+    ]
+
+    def at_once(act):
+        threads = [threading.Thread(target=act, args=(desk, claude, "user")) for desk in desks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    at_once(wiring.connect)
+    commands = [hook.command for hook in hooks_in(path.read_text()) if hook.call]
+    assert len(set(commands)) == len(commands) == len(desks) * len(claude.wires)
+
+    at_once(wiring.disconnect)
+    assert not [hook for hook in hooks_in(path.read_text()) if hook.call]
+
+
+def test_a_project_is_written_to_only_when_asked_for(ragmem, home):
+    before = tree(home / "work")
+    for name in NAMES:
+        ragmem("connect", name)
+    assert tree(home / "work") == before
+    ragmem("disconnect", "--all")
+
+    told = ragmem("connect", "claude-code", "--scope", "project")
+
+    assert "keep the file out of commits" in told.stderr
+    added = set(tree(home / "work")) - set(before)
+    assert added == {".claude", ".claude/settings.local.json", ".mcp.json"}
+    assert not (home / FILES["claude-code"]).exists()
+
+
+def test_all_is_taken_out_of_every_project(ragmem, home, monkeypatch):
+    before = tree(home)
+    ragmem("connect", "claude-code", "codex", "opencode")
+    ragmem("connect", "cursor", "--scope", "project")
+    monkeypatch.chdir(home)
+
+    assert ragmem("disconnect", "--all").returncode == 0
+
+    assert {path for path in tree(home) if not path.startswith(".local")} == set(before)
+
+
+def test_the_list_tells_what_is_here_and_what_is_connected(ragmem, home):
+    (home / ".codex").mkdir()
+    put(home, "gemini", b"{")
+    ragmem("connect", "claude-code")
+
+    told = json.loads(ragmem("connect", "--json").stdout)
+    shown = ragmem("connect")
+
+    rows = {row["assistant"]: row for row in told["assistants"]}
+    states = {name: row["connections"][0]["state"] for name, row in rows.items()}
+    assert {name for name, row in rows.items() if row["found"]} == {"claude-code", "codex", "gemini"}
+    assert (states["claude-code"], states["codex"], states["gemini"]) == ("connected", "no", "unreadable")
+    assert ".gemini/settings.json:1:2: not valid JSON" in shown.stderr
+    assert "hint: ragmem connect codex" in shown.stderr
+
+
+def test_all_connects_what_is_here_and_goes_on_after_a_failure(ragmem, home):
+    assert ragmem("connect", "--all").returncode == 1
+    (home / ".codex").mkdir()
+    put(home, "claude-code", b"{")
+
+    told = ragmem("connect", "--all")
+
+    assert told.returncode == 3
+    assert "Claude Code: " in told.stderr
+    assert (home / FILES["codex"]).is_file()
+    assert not (home / FILES["gemini"]).exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["connect", "vim"], ["connect", "--all", "codex"], ["disconnect"], ["disconnect", "--all", "codex"]],
+)
+def test_what_cannot_be_meant_is_refused(arguments, ragmem):
+    assert ragmem(*arguments).returncode == 2
+
+
+def test_the_home_is_no_project(ragmem, home, monkeypatch):
+    monkeypatch.chdir(home)
+
+    told = ragmem("connect", "gemini", "--scope", "project")
+
+    assert (told.returncode, "not a project" in told.stderr) == (2, True)
+    assert '"scope": "project"' not in ragmem("connect", "--json").stdout
+
+
+def test_the_names_on_the_command_line_are_those_of_the_table():
+    assert [name.value for name in Name] == list(NAMES)
+
+
+def test_places_follow_the_variables_of_each_assistant(ragmem, home, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "c"))
+    monkeypatch.setenv("CODEX_HOME", str(home / "x"))
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(home / "g"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "o"))
+
+    ragmem("connect", *NAMES)
+
+    for path in ("c/settings.json", "x/hooks.json", "x/config.toml", "g/.gemini/settings.json"):
+        assert (home / path).is_file()
+    assert (home / "o/opencode/plugins/ragmem.js").is_file()
+
+
+def test_time_outs_are_in_the_assistants_own_unit_and_longer_than_the_hooks(ragmem, home, monkeypatch):
+    monkeypatch.setenv("RAGMEM_HOOKS_QUERY_DEADLINE_S", "7.5")
+    ragmem("connect", "claude-code", "codex", "cursor", "gemini")
+
+    given = {
+        name: {hook.timeout for hook in hooks_in((home / FILES[name]).read_text())}
+        for name in ("claude-code", "codex", "cursor", "gemini")
+    }
+    assert given == {"claude-code": {10}, "codex": {10}, "cursor": {10}, "gemini": {10_000}}
+
+
+def test_the_command_that_is_written_reaches_the_home_from_anywhere(ragmem, home, monkeypatch):
+    monkeypatch.setenv("RAGMEM_HOME", "~/my mem'ory")
+    ragmem("connect", "claude-code")
+    (hook,) = [one for one in hooks_in((home / FILES["claude-code"]).read_text()) if one.event == "Stop"]
+
+    stdin = json.dumps({"hook_event_name": "Stop", "session_id": "s", "cwd": "/", "transcript_path": "/none"})
+    called = subprocess.run(
+        ["/bin/sh", "-c", hook.command],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+        check=False,
+    )
+
+    assert (called.returncode, called.stdout) == (0, "")
+    assert "claude-code Stop s" in (home / "my mem'ory/state/hooks.log").read_text()
+
+
+def test_folders_of_ones_own_go_along_with_the_command(ragmem, home, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", "/data/mine")
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
+
+    ragmem("connect", "gemini")
+
+    commands = [hook.command for hook in hooks_in((home / FILES["gemini"]).read_text())]
+    assert all(command.startswith("XDG_DATA_HOME=/data/mine /") for command in commands)
+
+
+@pytest.mark.parametrize(("name", "content"), list(SETTINGS.values())[:10], ids=list(SETTINGS)[:10])
+def test_without_its_record_what_is_ours_is_found_by_what_it_says(name, content, ragmem, home):
+    path = put(home, name, content)
+    ragmem("connect", name)
+    (state(home) / "connections.json").unlink()
+
+    assert "connected already" in ragmem("connect", name).stdout
+    (state(home) / "connections.json").unlink()
+    assert "disconnected" in ragmem("disconnect", name).stdout
+
+    left = [hook.command for hook in hooks_in(path.read_text())]
+    assert left == [hook.command for hook in hooks_in(content.decode())]
+
+
+def test_a_plugin_that_is_not_ours_or_was_changed_is_left_alone(ragmem, home):
+    path = put(home, "opencode", b"export const Mine = 1\n")
+    assert "is not of ragmem" in ragmem("connect", "opencode").stderr
+    path.unlink()
+    ragmem("connect", "opencode")
+    path.write_text(path.read_text() + "// mine\n")
+
+    for command in ("connect", "disconnect"):
+        told = ragmem(command, "opencode")
+        assert (told.returncode, "was changed since ragmem wrote it" in told.stderr) == (2, True)
+    assert path.read_text().endswith("// mine\n")
+
+
+DRIVE = """
+import { Ragmem } from "PLUGIN"
+const hooks = await Ragmem({ directory: "/work" })
+const said = []
+const send = async (text) => {
+  const output = { message: { id: "m1" }, parts: [{ type: "text", text }] }
+  await hooks["chat.message"]({ sessionID: "s1" }, output)
+  said.push(output.parts.slice(1).map((part) => part.text))
+}
+await send("first")
+await send("second")
+await hooks.event({ event: { type: "session.created", properties: { info: { id: "s2", parentID: "s1" } } } })
+const child = { message: { id: "m" }, parts: [{ type: "text", text: "x" }] }
+await hooks["chat.message"]({ sessionID: "s2" }, child)
+const found = { title: "", output: "three lines" }
+const call = { sessionID: "s1", callID: "c1", tool: "grep" }
+await hooks["tool.execute.before"](call, { args: { pattern: "pool" } })
+await hooks["tool.execute.after"](call, found)
+console.log(JSON.stringify({ said, child: child.parts.length, found: found.output }))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+@pytest.mark.parametrize("present", [True, False], ids=["ragmem is there", "ragmem is gone"])
+def test_the_plugin_puts_in_what_the_hooks_tell(present, tmp_path):
+    program = tmp_path / "ragmem"
+    if present:
+        program.write_text(
+            f"#!{sys.executable} -IS\nimport json, sys\ngiven = json.load(sys.stdin)\n"
+            "text = ' '.join([sys.argv[2], sys.argv[4], given['session_id'], given['cwd'],"
+            " str(given.get('prompt') or given.get('tool_input') or '')])\n"
+            "print(json.dumps({'hookSpecificOutput': {'additionalContext': text}}))\n"
+        )
+        program.chmod(0o755)
+    from ragmem.assistants.opencode import plugin
+
+    (tmp_path / "ragmem.mjs").write_text(plugin(ASSISTANTS[-1], Program((str(program),))))
+    (tmp_path / "drive.mjs").write_text(DRIVE.replace("PLUGIN", str(tmp_path / "ragmem.mjs")))
+
+    driven = subprocess.run(
+        [shutil.which("node"), tmp_path / "drive.mjs"], capture_output=True, text=True, check=False
+    )
+
+    assert driven.returncode == 0, driven.stderr
+    told = json.loads(driven.stdout)
+    assert told["child"] == 1
+    if not present:
+        assert told == {"said": [[], []], "child": 1, "found": "three lines"}
+        return
+    start = "SessionStart opencode s1 /work "
+    assert told["said"] == [
+        [f"{start}\n\nUserPromptSubmit opencode s1 /work first"],
+        ["UserPromptSubmit opencode s1 /work second"],
+    ]
+    assert told["found"] == "three lines\n\nPreToolUse opencode s1 /work {'pattern': 'pool'}"
+
+
+SERVERS = {
+    "claude-code": (".claude.json", ".mcp.json"),
+    "codex": (".codex/config.toml", ".codex/config.toml"),
+    "cursor": (".cursor/mcp.json", ".cursor/mcp.json"),
+    "gemini": (".gemini/settings.json", ".gemini/settings.json"),
+    "opencode": (".config/opencode/opencode.json", "opencode.json"),
+}
+
+
+def server_of(path):
+    text = path.read_text()
+    document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    return next(
+        (document[name]["ragmem"] for name in ("mcpServers", "mcp_servers", "mcp") if name in document), None
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mcp_server_is_named_where_the_assistant_looks_for_it(name, ragmem, home):
+    user, project = SERVERS[name]
+
+    ragmem("connect", name)
+    ragmem("connect", name, "--scope", "project")
+
+    for path in (home / user, home / "work" / project):
+        entry = server_of(path)
+        words = entry["command"] if name == "opencode" else [entry["command"], *entry["args"]]
+        assert words[-1] == "mcp"
+        assert subprocess.run([*words, "--help"], capture_output=True, check=True).stdout.startswith(b"Usage")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_the_mcp_server_hooks_are_connected_alone(name, ragmem, home):
+    assert ragmem("connect", name, "--no-mcp").returncode == 0
+
+    path = home / SERVERS[name][0]
+    assert not path.exists() or server_of(path) is None
+    assert "connected (user)" in ragmem("connect").stdout
+    assert ragmem("connect", name).returncode == 0
+    assert server_of(path) is not None
+    ragmem("connect", name, "--no-mcp")
+    assert server_of(path) is not None
+    assert ragmem("disconnect", name).returncode == 0
+    assert not path.exists()
+
+
+def test_settings_that_cannot_be_read_cost_the_server_and_not_the_hooks(ragmem, home):
+    (home / ".claude.json").write_text('{"mcpServers": ')
+
+    told = ragmem("connect", "claude-code")
+
+    assert told.returncode == 0
+    assert "the MCP server is not in" in told.stderr
+    assert (home / FILES["claude-code"]).is_file()
+    assert (home / ".claude.json").read_text() == '{"mcpServers": '
+    assert ragmem("disconnect", "claude-code").returncode == 0
+    assert (home / ".claude.json").read_text() == '{"mcpServers": '

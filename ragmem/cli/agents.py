@@ -1,0 +1,290 @@
+"""`ragmem agents`: show who works here; send signals and messages, wait for them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    JsonOption,
+    QuietOption,
+    moment,
+    open_memory,
+    printable,
+    say,
+    say_json,
+    show_unless_named,
+    table,
+    tell,
+)
+from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.domain.agents import Agent, Event, Letter
+
+EPILOG = """\b
+Examples:
+  ragmem agents heartbeat builder --status working --task "build main"
+  ragmem agents
+  ragmem agents signal message builder "the tests are green" --from reviewer
+  ragmem agents messages builder --ack
+  ragmem agents publish build_done --from builder
+  ragmem agents events --after 0 --type build_done
+  ragmem agents signal pause all "a release is being made"
+
+\b
+Exit codes:
+  0  done; an agent may go on
+  1  nothing came; an agent should stop, or pause
+  2  usage, or an agent that never checked in
+  3  an inbox is full
+"""
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Show who works here; send signals and messages, wait for them.",
+    epilog=EPILOG,
+)
+
+_Agent = Annotated[str, typer.Argument(metavar="AGENT", help="The id of an agent.")]
+_Wait = Annotated[
+    float, typer.Option("--wait", metavar="SECONDS", min=0, max=300, help="Wait so long for the first.")
+]
+_After = Annotated[int | None, typer.Option("--after", metavar="NUMBER", min=0, help="Only later ones.")]
+_Sender = Annotated[str, typer.Option("--from", metavar="AGENT", help="The agent that sends it.")]
+
+
+@app.callback(invoke_without_command=True)
+def agents(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Show who works here; send signals and messages, wait for them."""
+    return show_unless_named(context, show, group="agents", as_json=as_json)
+
+
+@app.command()
+def show(as_json: JsonOption = False) -> int:
+    """Show all agents, the one heard of last first."""
+    with open_memory() as memory:
+        found = memory.agents.agents()
+    if as_json:
+        say_json({"schema": 1, "agents": [_shape(agent) for agent in found]})
+    elif not found:
+        say("no agent has checked in")
+    else:
+        table(
+            ("agent", "state", "task", "last seen (UTC)", "waiting"),
+            (
+                (one.id, _state(one), one.current_task, moment(one.last_seen), one.waiting or "-")
+                for one in found
+            ),
+        )
+    return EXIT_OK
+
+
+@app.command()
+def heartbeat(
+    agent: _Agent,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", help="Any word; starting begins a new life, stopped ends one."),
+    ] = None,
+    task: Annotated[str | None, typer.Option("--task", help="What it works at.")] = None,
+    progress: Annotated[int | None, typer.Option("--progress", min=0, max=100, help="Percent.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Tell that an agent lives; say whether it should stop or pause, and how much waits for it."""
+    with open_memory() as memory:
+        found = memory.agents.heartbeat(agent, status=status, current_task=task, progress=progress)
+    if as_json:
+        say_json({"schema": 1, **_shape(found)})
+    else:
+        if found.should_stop:
+            say(printable(f"stop: {found.stop_reason}"))
+        if found.paused:
+            say(printable(f"pause: {found.pause_reason}"))
+        if found.waiting:
+            say(f"waiting: {found.waiting}")
+    return EXIT_NO if found.should_stop or found.paused else EXIT_OK
+
+
+@app.command()
+def signal(
+    type_: Annotated[str, typer.Argument(metavar="TYPE", help="stop, pause, resume or message.")],
+    to: Annotated[str, typer.Argument(metavar="TO", help="The id of an agent, or all.")],
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="The message, or the reason.")] = "",
+    sender: _Sender = "",
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Send a signal or a message to one agent or to all; print to whom, with the number that it has."""
+    if not to:
+        # Most likely a variable of a shell that was never set, and not a wish to stop everybody.
+        raise UsageError("the agent that it is for is empty", hint='give its id, or "all"')
+    with open_memory(quiet=quiet) as memory:
+        if type_ == "message":
+            sent = memory.agents.send(to, text, sender=sender)
+        else:
+            sent = memory.agents.signal(type_, to=to, sender=sender, reason=text)
+    if as_json:
+        say_json({"schema": 1, "accepted": sent.accepted, "refused": sent.refused})
+    else:
+        for name, number in sent.accepted.items():
+            say(f"{number}  {name}")
+        for name, why in () if quiet else sent.refused.items():
+            tell(printable(f"not to {name}: {why}"))
+        if not (quiet or sent.accepted or sent.refused):
+            tell("nobody is here to get it")
+    return EXIT_OK if sent.accepted else EXIT_NO
+
+
+@app.command()
+def messages(
+    agent: _Agent,
+    after: _After = None,
+    wait: _Wait = 0.0,
+    ack: Annotated[
+        bool, typer.Option("--ack", help="Acknowledge what was printed; it is not handed out again.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Print what waits for an agent, oldest first."""
+    with open_memory() as memory:
+        found = memory.agents.messages(agent, after=after or 0, timeout=wait)
+        if as_json:
+            say_json({"schema": 1, "messages": [_message(letter) for letter in found]})
+        for letter in () if as_json else found:
+            said = f"{letter.sort.value}  {letter.text}".rstrip()
+            # Indented, so that no line of a text can be taken for another message.
+            line = f"{letter.id}  {letter.sender or '-'}  {said}"
+            say(printable(line).replace("\n", "\n    "))
+        if ack and found:
+            memory.agents.acknowledge(agent, [letter.id for letter in found])
+    return EXIT_OK if found else EXIT_NO
+
+
+@app.command()
+def acknowledge(
+    agent: _Agent,
+    numbers: Annotated[list[int], typer.Argument(metavar="NUMBER...", help="Messages of the agent.")],
+    as_json: JsonOption = False,
+) -> int:
+    """Take messages out of what waits for an agent."""
+    with open_memory() as memory:
+        done = memory.agents.acknowledge(agent, numbers)
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "acknowledged": done.acknowledged,
+                "already": done.already,
+                "unknown": done.unknown,
+                "waiting": done.waiting,
+            }
+        )
+    else:
+        for number in done.unknown:
+            tell(f"{number} was never sent to {agent}, or is kept no more")
+    return EXIT_NO if done.unknown else EXIT_OK
+
+
+@app.command()
+def publish(
+    type_: Annotated[str, typer.Argument(metavar="TYPE", help="Any name, such as build_done.")],
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="What to say of it.")] = "",
+    sender: _Sender = "",
+) -> int:
+    """Tell all who wait for events that something happened; print its number."""
+    with open_memory() as memory:
+        say(str(memory.agents.publish(type_, agent=sender, data={"text": text} if text else None)))
+    return EXIT_OK
+
+
+@app.command()
+def events(
+    type_: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only of this type; repeatable.")
+    ] = None,
+    after: _After = None,
+    wait: _Wait = 0.0,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until interrupted.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document a line.")] = False,
+) -> int:
+    """Print what happens among agents: from now on, or after a number."""
+    found = False
+    with open_memory() as memory:
+        cursor = after
+        while True:
+            came = memory.agents.events(type_ or (), after=cursor, timeout=60.0 if follow else wait)
+            cursor = came.cursor
+            for event in came.events:
+                found = True
+                if as_json:
+                    say_json(_event(event), lines=True)
+                else:
+                    say(printable(f"{event.id}  {moment(event.at)}  {event.type}  {_told(event)}".rstrip()))
+            if not follow:
+                return EXIT_OK if found else EXIT_NO
+
+
+@app.command()
+def forget(agent: _Agent) -> int:
+    """Forget an agent with everything that waits for it."""
+    with open_memory() as memory:
+        memory.agents.forget(agent)
+    return EXIT_OK
+
+
+def _state(agent: "Agent") -> str:
+    marks = [name for name in ("stale", "paused") if getattr(agent, name)]
+    if agent.should_stop:
+        marks.append("to stop")
+    return ", ".join([agent.status or "-", *marks])
+
+
+def _told(event: "Event") -> str:
+    said = ", ".join(f"{name} {value}" for name, value in event.data.items() if value not in ("", None))
+    return "  ".join(part for part in (event.agent, said) if part)
+
+
+def _shape(agent: "Agent") -> Mapping[str, Any]:
+    return {
+        "id": agent.id,
+        "status": agent.status,
+        "current_task": agent.current_task,
+        "progress": agent.progress,
+        "config_name": agent.config_name,
+        "project_path": agent.project_path,
+        "host": agent.host,
+        "pid": agent.pid,
+        "joined": moment(agent.joined),
+        "last_seen": moment(agent.last_seen),
+        "stale": agent.stale,
+        "should_stop": agent.should_stop,
+        "stop_reason": agent.stop_reason,
+        "paused": agent.paused,
+        "pause_reason": agent.pause_reason,
+        "waiting": agent.waiting,
+    }
+
+
+def _message(letter: "Letter") -> Mapping[str, Any]:
+    return {
+        "id": letter.id,
+        "to": letter.to,
+        "from": letter.sender,
+        "type": letter.sort.value,
+        "text": letter.text,
+        "data": letter.data,
+        "created": moment(letter.created),
+    }
+
+
+def _event(event: "Event") -> Mapping[str, Any]:
+    return {
+        "id": event.id,
+        "at": moment(event.at),
+        "type": event.type,
+        "agent": event.agent,
+        "data": event.data,
+    }

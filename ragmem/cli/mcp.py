@@ -1,0 +1,61 @@
+"""`ragmem mcp`: answer an assistant over MCP, on standard input and output."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragmem.cli.common import tell
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem mcp
+  ragmem mcp --profile full
+  ragmem mcp --project .
+
+\b
+Exit codes:
+  0    the client has left
+  2    usage
+  130  interrupted
+"""
+
+
+class ProfileName(StrEnum):
+    """Which tools an assistant is offered."""
+
+    default = "default"
+    full = "full"
+
+
+@app.command(epilog=EPILOG)
+def mcp(
+    profile: Annotated[
+        ProfileName, typer.Option("--profile", help="The six tools that most sessions need, or all.")
+    ] = ProfileName.default,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="The project that is meant; else what the client has open.",
+        ),
+    ] = None,
+    structured: Annotated[
+        bool,
+        typer.Option("--structured", help="Send answers as data too; a model then sees only that."),
+    ] = False,
+) -> int:
+    """Answer an assistant over MCP, on standard input and output."""
+    from ragmem.tools import stdio
+
+    if sys.stdin.isatty():
+        tell("an assistant starts this and talks to it in JSON, see `ragmem connect`; end with ^D")
+    options = stdio.Options(profile.value, project=str(project or ""), structured=structured)
+    return stdio.run(options)

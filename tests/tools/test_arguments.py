@@ -1,0 +1,76 @@
+"""Arguments come as models write them: each is taken as it is meant, or refused with the next step."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragmem.errors import UsageError
+from ragmem.tools.arguments import checked
+from ragmem.tools.definitions import TOOLS, tool_named
+
+SEARCH, GET, EPISODE = tool_named("search"), tool_named("get"), tool_named("record_episode")
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(TOOLS), st.data())
+def test_whatever_is_handed_in_is_taken_or_refused(tool, data):
+    names = [*tool.parameters["properties"], "other"]
+    given_ = data.draw(st.dictionaries(st.sampled_from(names), ANYTHING))
+    refusal = None
+    try:
+        taken = checked(tool, given_)
+    except UsageError as error:
+        refusal = error
+    if refusal is None:
+        assert set(taken) <= set(tool.parameters["properties"])
+        assert checked(tool, taken) == taken
+    else:
+        assert "\n" not in str(refusal)
+        assert refusal.hint
+
+
+def test_what_is_empty_is_not_given_and_defaults_fill_in():
+    assert checked(SEARCH, {"query": "x", "kind": "", "since": None}) == {"query": "x", "limit": 8}
+
+
+def test_a_number_or_list_as_text_is_meant_as_such():
+    assert checked(SEARCH, {"query": "x", "limit": "3"})["limit"] == 3
+    assert checked(SEARCH, {"query": "x", "limit": 3.0})["limit"] == 3
+    assert checked(SEARCH, {"query": "7"})["query"] == "7"
+    assert checked(GET, {"ids": "abcd"})["ids"] == ["abcd"]
+    assert checked(GET, {"ids": '["abcd", "efgh"]'})["ids"] == ["abcd", "efgh"]
+    assert checked(tool_named("acknowledge"), {"ids": "7"})["ids"] == [7]
+    assert checked(SEARCH, {"query": "x", "kind": "Error"})["kind"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message", "hint"),
+    [
+        (SEARCH, {}, 'search needs the argument "query"', "query: "),
+        (SEARCH, {"query": " "}, 'search needs the argument "query"', "query: "),
+        (SEARCH, {"query": "x", "q": 1}, 'search has no argument "q"', "it has: query, project"),
+        (SEARCH, {"query": 7}, 'query is "7", not a text', "query: "),
+        (SEARCH, {"query": "x", "kind": "bug"}, 'there is no kind "bug"', "one of: preference"),
+        (SEARCH, {"query": "x", "limit": 99}, "limit is 99", "give a number from 1 to 30"),
+        (SEARCH, {"query": "x", "limit": True}, 'limit is "true", not a whole number', "limit: "),
+        (GET, {"ids": [1]}, 'ids is "[1]", not a list', "ids: "),
+        (
+            EPISODE,
+            {"event_type": "error", "title": "x", "content": "y", "importance": 2},
+            "importance is 2",
+            "0 to 1",
+        ),
+        (tool_named("wait_for_events"), {"timeout_seconds": 301}, "timeout_seconds is 301", "1 to 300"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_the_next_step(tool, arguments, message, hint):
+    with pytest.raises(UsageError) as refused:
+        checked(tool, arguments)
+    assert message in str(refused.value)
+    assert hint in refused.value.hint

@@ -1,0 +1,306 @@
+"""The page in a headless browser against a running server: what a person does with it."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+HOSTILE = (
+    'Zebrafish <img src=x onerror="window.ran=1"> gateway <script>window.ran=2</script>'
+    ' was decided because "><svg onload=window.ran=3> of the `Zebrafish` tank.'
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = os.environ.get("RAGMEM_TEST_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.skip("no Chromium: set RAGMEM_TEST_CHROMIUM to its path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@dataclass
+class Visit:
+    """A browser on the page, and what went wrong in it."""
+
+    page: Any
+    server: Any
+    told: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def go(self, place: str) -> None:
+        # Another place in the same page: its script runs on.
+        self.page.evaluate("place => { location.hash = place }", place)
+
+    def post(self, path: str, **body: Any) -> Any:
+        answer = httpx.post(self.server.url + path, headers=self.server.headers, json=body, timeout=30)
+        answer.raise_for_status()
+        return answer.json()
+
+
+@pytest.fixture
+def visit(browser, server):
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, color_scheme="light", reduced_motion="reduce"
+    )
+    made = Visit(context.new_page(), server)
+    made.page.set_default_timeout(15_000)
+    made.page.on("console", lambda said: said.type == "error" and made.told.append(said.text))
+    made.page.on("pageerror", lambda error: made.told.append(str(error)))
+    made.page.on(
+        "request",
+        lambda asked: None if asked.url.startswith((server.url, "data:")) else made.foreign.append(asked.url),
+    )
+    yield made
+    context.close()
+    assert not made.foreign
+
+
+@pytest.fixture
+def inside(visit):
+    visit.page.goto(f"{visit.server.url}/#token={visit.server.token}")
+    visit.page.get_by_role("heading", name="Search").wait_for()
+    yield visit
+    assert not visit.told
+
+
+def test_a_wrong_token_stays_out_and_the_right_one_lets_in_until_one_signs_out(visit):
+    page = visit.page
+    page.goto(visit.server.url)
+    page.get_by_label("Token").fill("x" * 43)
+    page.keyboard.press("Enter")
+    page.get_by_role("alert").get_by_text("the token is wrong").wait_for()
+    assert page.get_by_text("ragmem serve --print-token").is_visible()
+    page.get_by_label("Token").fill(visit.server.token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Search").wait_for()
+    page.reload()
+    page.get_by_role("heading", name="Search").wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Token").wait_for()
+    assert page.evaluate("document.cookie") == ""
+    assert len(visit.told) == 1  # the browser tells of the answer 401 to the wrong token
+    assert "401" in visit.told[0]
+
+
+def test_the_token_leaves_the_address_at_once(inside):
+    assert inside.server.token not in inside.page.url
+    inside.go("#/health")
+    inside.page.go_back()
+    assert inside.server.token not in inside.page.url
+    assert not inside.page.evaluate("Object.values({...localStorage, ...sessionStorage}).join()")
+
+
+def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
+    page = inside.page
+    page.keyboard.press("/")
+    page.keyboard.type("why did we move to PostgreSQL on Kubernetes")
+    result = page.locator(".result", has_text="Deploy").first
+    result.locator("mark", has_text="PostgreSQL").first.wait_for()
+    assert {"words", "recency"} <= set(result.locator(".terms dt").all_inner_texts())
+    score = result.locator(".score-total strong").inner_text()
+    assert 0 < float(score) <= 1
+
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name="Memory")
+    panel.get_by_text("the volume was never resized").wait_for()
+    panel.get_by_text("Where it stands").wait_for()
+    page.reload()
+    panel.get_by_text("the volume was never resized").wait_for()
+    assert page.get_by_label("Search the memory").input_value().startswith("why did we move")
+    page.keyboard.press("Escape")
+    panel.wait_for(state="detached")
+    page.go_back()
+    panel.get_by_text("the volume was never resized").wait_for()
+
+    panel.get_by_role("button", name="Useful", exact=True).click()
+    page.get_by_text("Noted: this was useful").wait_for()
+    panel.get_by_role("button", name="Pin").click()
+    panel.get_by_role("button", name="Pinned").wait_for()
+
+
+def test_a_node_of_the_graph_opens_with_its_neighbours_and_memories(inside):
+    page = inside.page
+    inside.go("#/graph")
+    page.locator(".graph-top[data-settled]").wait_for()
+    place = page.evaluate("""() => {
+        const { nodes } = window.ragmemGraph;
+        const node = nodes.find(one => one.label === 'PostgreSQL') ?? nodes[0];
+        return { ...window.ragmemGraph.placeOf(node.id), label: node.label };
+    }""")
+    box = page.locator(".graph-top").bounding_box()
+    page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
+    page.locator(".graph-told strong", has_text=place["label"]).wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    panel = page.get_by_role("complementary", name="Name")
+    panel.get_by_role("heading", name=place["label"]).wait_for()
+    assert panel.locator(".link-list li").count() > 0
+    panel.locator(".told-list a").first.click()
+    page.get_by_role("complementary", name="Memory").get_by_text("Where it stands").wait_for()
+
+    shown = page.locator(".legend button").first
+    before = page.locator(".graph-told").inner_text()
+    shown.click()
+    assert shown.get_attribute("aria-pressed") == "false"
+    assert page.locator(".graph-told").inner_text() != before
+
+
+def test_what_is_forgotten_lies_in_the_archive_and_can_be_restored(inside):
+    page = inside.page
+    stored = inside.post("/v1/memory/memories", text="A passing line on lamps and wicks.", title="Lamps")
+    inside.go(f"#/search?q=&open={stored['id']}")
+    page.get_by_role("button", name="Forget").click()
+    asked = page.get_by_role("dialog", name="Forget this memory?")
+    asked.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Forget").click()
+    asked.get_by_role("button", name="Forget").click()
+    page.get_by_text("Forgotten: it lies in the archive").wait_for()
+    page.keyboard.press("4")
+    page.get_by_role("button", name="Restore Lamps").click()
+    page.get_by_text("Restored: Lamps").wait_for()
+    page.get_by_role("button", name="Restore Lamps").wait_for(state="detached")
+    again = httpx.get(
+        f"{inside.server.url}/v1/memory/memories/{stored['id']}", headers=inside.server.headers, timeout=30
+    )
+    assert again.json()["title"] == "Lamps"
+
+
+def test_a_message_between_agents_appears_by_itself_and_one_can_be_sent(inside):
+    page = inside.page
+    page.keyboard.press("5")
+    page.get_by_text("No agent has checked in").wait_for()
+    page.locator(".wire.live").wait_for()
+    inside.post("/heartbeat", agent_id="builder", status="working", current_task="build <b>main</b>")
+    page.locator(".agent", has_text="build <b>main</b>").wait_for()
+    inside.post("/signal", to="builder", type="message", **{"from": "page-test"}, text="the tide turns")
+    page.locator(".feed").get_by_text("the tide turns").wait_for()
+
+    page.get_by_label("Message", exact=True).fill("come about")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Sent to all").wait_for()
+    waiting = httpx.get(
+        f"{inside.server.url}/messages/pending?agent_id=builder", headers=inside.server.headers, timeout=30
+    ).json()["messages"]
+    assert [one["text"] for one in waiting] == ["the tide turns", "come about"]
+
+
+def test_a_search_is_limited_to_a_span_of_time(inside):
+    page = inside.page
+    for year in ("2003", "2013"):
+        inside.post(
+            "/v1/memory/memories",
+            text=f"The lighthouse lamp of {year} was chosen because it turns on mercury.",
+            title=f"Lamp of {year}",
+            event_time=f"{year}-03-03T00:00:00Z",
+        )
+    inside.go("#/search?q=lighthouse+lamp+mercury&nearest=1")
+    titles = page.locator(".result-title", has_text="Lamp of")
+    titles.nth(1).wait_for()
+    page.get_by_label("Time").select_option("between two days")
+    page.get_by_label("Before this day").fill("2010-01-01")
+    titles.nth(1).wait_for(state="detached")
+    assert titles.all_inner_texts() == ["Lamp of 2003"]
+    page.get_by_label("From this day on").fill("2004-01-01")
+    page.get_by_text("Nothing answers that").wait_for()
+    page.get_by_role("button", name="Search without filters").click()
+    titles.nth(1).wait_for()
+
+
+def test_a_plan_of_gc_waits_for_its_turn(inside):
+    page = inside.page
+    inside.post("/v1/memory/memories", text="The plan waits for its turn because one runs.", title="Turn")
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.post_data_json)
+        if len(asked) > 1:
+            route.continue_()
+        else:
+            route.fulfill(status=409, json={"detail": "plan still runs", "hint": ""})
+
+    page.route("**/v1/memory/gc/plan", answer)
+    page.keyboard.press("4")
+    page.get_by_role("heading", name="What the next gc does").wait_for()
+    page.locator(".card", has_text="What the next gc does").locator(".skeleton").wait_for(state="detached")
+    assert page.get_by_text("plan still runs").count() == 0
+    assert len(asked) == 2
+    (told,) = inside.told
+    assert "409" in told
+    inside.told.clear()
+
+
+def test_html_in_a_memory_is_text_wherever_it_is_shown(inside):
+    page = inside.page
+    stored = inside.post(
+        "/v1/memory/memories", text=HOSTILE, title="<img src=x onerror=window.ran=4>", tags=["<b>tag</b>"]
+    )
+    inside.go("#/search?q=zebrafish+gateway&nearest=1")
+    page.locator(".result-title", has_text="<img src=x").first.click()
+    panel = page.get_by_role("complementary", name="Memory")
+    panel.get_by_text("window.ran=2").first.wait_for()
+    panel.get_by_text("<b>tag</b>").wait_for()
+    for place in ("#/timeline", "#/graph?entity=Zebrafish", f"#/lifecycle?open={stored['id']}"):
+        inside.go(place)
+        page.get_by_role("complementary").or_(page.locator(".result-title", has_text="<img")).first.wait_for()
+    assert page.evaluate("window.ran") is None
+    assert page.locator("main img, main script, main b").count() == 0
+
+
+def test_the_page_is_dark_where_the_system_is_and_as_one_chooses(inside):
+    page = inside.page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.emulate_media(color_scheme="dark")
+    # Colours change a moment after what decides them; waiting for ever fails.
+    page.wait_for_function(f"light => {ground} !== light", arg=light)
+    page.get_by_role("button", name="Colours: as the system").click()
+    page.wait_for_function(f"light => {ground} === light", arg=light)
+    page.reload()
+    page.get_by_role("heading", name="Search").wait_for()
+    page.wait_for_function(f"light => {ground} === light", arg=light)
+
+
+def test_every_view_is_reached_and_left_by_keys_alone(inside):
+    page = inside.page
+    for key, name in enumerate(("Search", "Graph", "Timeline", "Lifecycle", "Agents", "Health"), start=1):
+        page.keyboard.press(str(key))
+        page.get_by_role("heading", name=name, level=1).wait_for()
+    page.locator(".finding, .verdict").first.wait_for()
+    page.keyboard.press("3")
+    days = page.locator(".days")
+    days.focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Show all").wait_for()
+    assert "from=" in page.url
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keys").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog", name="Keys").wait_for(state="detached")
+    page.keyboard.press("2")
+    page.get_by_label("Find a name in the graph").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("postgres")
+    page.locator("#found-names").get_by_role("option").first.wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_role("complementary", name="Name").get_by_role("heading", level=2).wait_for()
+
+
+def test_nothing_is_cut_off_where_the_window_is_narrow(inside):
+    page = inside.page
+    page.set_viewport_size({"width": 400, "height": 800})
+    for view in ("search", "timeline", "lifecycle", "agents", "health", "graph"):
+        inside.go(f"#/{view}")
+        page.get_by_role("heading", name=view.title(), level=1).wait_for()
+        wide = page.evaluate("document.querySelector('main').scrollWidth - innerWidth")
+        assert wide <= 0, view

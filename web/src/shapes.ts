@@ -1,0 +1,367 @@
+/** What the server answers, as far as the page reads it; `/openapi.json` has all of it. */
+
+export const KINDS = ["preference", "architecture", "error", "research", "general"] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface Described {
+  id: string;
+  full_id: string;
+  source: string;
+  uri: string;
+  title: string;
+  kind: Kind;
+  category: string;
+  tier: string;
+  state: string;
+  project: string;
+  spec: string;
+  tags: string[];
+  protected: boolean;
+  event_time: string;
+  created_at: string;
+  updated_at: string;
+  metadata: Record<string, unknown>;
+}
+
+export interface Listed extends Described {
+  excerpt: string;
+}
+
+export interface MemoryPage {
+  memories: Listed[];
+  total: number;
+  next: string | null;
+}
+
+export interface Life {
+  type: string;
+  life: "buffer" | "proven" | "permanent";
+  age: number;
+  connections: number;
+  reprieves: number;
+  sessions: number;
+  feedback: number;
+  pinned: boolean;
+  superseded_by: string;
+  action: string;
+  rule: string;
+  reason: string;
+}
+
+export interface Link {
+  id: string;
+  title: string;
+  strength: number;
+  cosine: number;
+  shared: number;
+}
+
+export interface Former {
+  id: string;
+  event_time: string;
+  until: string;
+  text: string;
+  rule: string;
+  reason: string;
+}
+
+export interface Superseded {
+  id: string;
+  since: string;
+  rule: string;
+  reason: string;
+}
+
+export interface Whole extends Described {
+  text: string;
+  summary: string;
+  chunks: { id: string; heading: string; start: number; end: number }[];
+  entities: string[];
+  superseded_by: Superseded | null;
+  replaced: Former[];
+  merged_from: string[];
+  life: Life;
+  connections: Link[];
+}
+
+export interface Happening {
+  at: string;
+  what: string;
+  detail: string;
+}
+
+export interface Match extends Described {
+  score: number;
+  heading: string;
+  text: string;
+  duplicates: string[];
+  replaced: Former[];
+  superseded_by: Superseded | null;
+  terms?: Record<string, number> | null;
+  explained?: string[] | null;
+}
+
+export interface Found {
+  query: string;
+  rung: string;
+  route: { name?: string; guessed?: boolean; reasons?: unknown[] };
+  matches: Match[];
+  evidence?: Record<string, unknown> | null;
+  notes: string[];
+  seconds: number;
+}
+
+export interface Stats {
+  home: string;
+  bytes: number;
+  catalog: Record<"state" | "source" | "kind" | "tier" | "project" | "total", Record<string, number>>;
+  store: Record<string, number>;
+  models: string;
+  inbox: { waiting: number; since: string | null; aside: number };
+  archived: number;
+}
+
+export interface Project {
+  id: string;
+  name: string;
+  memories: number;
+}
+
+export interface Source {
+  source: string;
+  memories: number;
+  newest: string | null;
+  reader: string | null;
+  scope: string | null;
+  signal: string | null;
+  enabled: boolean | null;
+  globs: string[];
+}
+
+export interface Bucket {
+  start: string;
+  total: number;
+  kinds: Partial<Record<Kind, number>>;
+}
+
+export interface Timeline {
+  total: number;
+  first: string | null;
+  last: string | null;
+  buckets: Bucket[];
+  is_truncated: boolean;
+}
+
+export interface Curve {
+  kind: Kind;
+  half_life_days: number;
+  points: [number, number, number][];
+  memories: number;
+}
+
+export interface Decay {
+  weights: Record<string, number>;
+  min_score_threshold: number;
+  bound: number;
+  curves: Curve[];
+}
+
+export interface CompactNode {
+  name: string;
+  type: string;
+  degree: number;
+  memories: number;
+  project: number;
+  first: number | null;
+  last: number | null;
+}
+
+export interface CompactGraph {
+  projects: string[];
+  types: Record<string, number>;
+  nodes: CompactNode[];
+  edges: [number, number, number][];
+  total_nodes: number;
+  total_edges: number;
+  is_truncated: boolean;
+}
+
+export interface Told {
+  id: string;
+  project: string;
+  source: string;
+  title: string;
+  event_time: string;
+  text: string;
+}
+
+export interface NearEntity {
+  project: string;
+  name: string;
+  type: string;
+  keywords: string;
+  weight: number;
+  descriptions: string[];
+}
+
+export interface EntityWhole {
+  entity: {
+    name: string;
+    type: string;
+    degree: number;
+    project: string;
+    descriptions?: string[];
+    aliases?: { name?: string }[];
+    projects?: { project: string; memories?: number; degree?: number }[];
+  };
+  memories: Told[];
+  neighbours: NearEntity[];
+}
+
+export interface Loner {
+  id: string;
+  title: string;
+  project: string;
+  action: string;
+  newer: number;
+  left: number;
+  reprieves: number;
+  score: number;
+  reasons: string[];
+}
+
+export interface Run {
+  run: string;
+  caller: string;
+  started_at: string;
+  ended_at: string | null;
+  undone_at: string | null;
+  archived: number;
+  counts: Record<string, number>;
+}
+
+export interface Lifecycle {
+  memories: number;
+  states: Record<string, number>;
+  types: Record<string, { memories: number; protected: number }>;
+  pinned: number;
+  connections: number;
+  connected: number;
+  density: number;
+  expiries: Record<string, number>;
+  at_risk: number;
+  loners: Loner[];
+  runs: Run[];
+}
+
+export interface PlanItem {
+  id: string;
+  action: string;
+  rule: string;
+  reason: string;
+  title: string;
+  uri: string;
+  others: string[];
+}
+
+export interface Plan {
+  memories: number;
+  searched: number;
+  searched_after: number;
+  counts: { action: string; rule: string; memories: number }[];
+  items: PlanItem[];
+  left_out: number;
+  note: string;
+  large: boolean;
+  empty: boolean;
+}
+
+export interface Job {
+  id: string;
+  what: "plan" | "apply" | "undo";
+  status: "running" | "done" | "failed";
+  step: string;
+  done: number;
+  total: number;
+  error: string | null;
+  plan: Plan | null;
+  outcome: Record<string, unknown> | null;
+}
+
+export interface Archived extends Described {
+  excerpt: string;
+  run: string;
+  rule: string;
+  archived_at: string;
+  because: string;
+  successor: string | null;
+}
+
+export interface ArchivePage {
+  archived: Archived[];
+  total: number;
+  next: string | null;
+}
+
+export interface Check {
+  name: string;
+  status: "ok" | "warning" | "failed";
+  detail: string;
+  fix: string;
+}
+
+export interface Health {
+  status: "ok" | "warning" | "failed";
+  checked_at: string;
+  checks: Check[];
+}
+
+export interface Injection {
+  at: string;
+  session: string;
+  assistant: string;
+  project: string;
+  event: string;
+  reason: string;
+  question: string;
+  memory: string;
+  title: string;
+  state: string;
+  score: number | null;
+  tokens: number;
+}
+
+export interface LogEntry {
+  at: string;
+  operation: string;
+  detail: Record<string, unknown>;
+  undoable: boolean;
+}
+
+export interface Agent {
+  id: string;
+  config_name: string;
+  project_path: string;
+  host: string;
+  pid: number;
+  status: string;
+  current_task: string;
+  progress: number | null;
+  joined: string;
+  last_seen: string;
+  stale: boolean;
+  should_stop: boolean;
+  stop_reason: string;
+  paused: boolean;
+  pause_reason: string;
+  waiting: number;
+  listening: boolean;
+}
+
+export interface AgentEvent {
+  id: number;
+  at: string;
+  type: string;
+  agent: string;
+  data: Record<string, unknown>;
+}

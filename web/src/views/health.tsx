@@ -1,0 +1,227 @@
+/** Health: where memories come from, whether all is well, and what assistants were given. */
+
+import type { ComponentChildren, JSX } from "preact";
+
+import { useGet } from "../api";
+import { bytes, compact, count, counted, tail, words } from "../format";
+import { memoryHref, WithPanel } from "../memory";
+import { Ago, Card, Empty, ErrorLine, Meter, Skeleton } from "../parts/basics";
+import { useProjects } from "../projects";
+import { href, useRoute } from "../route";
+import type { Check, Health as Examined, Injection, LogEntry, Source, Stats } from "../shapes";
+
+export function Health(): JSX.Element {
+  const { values } = useRoute();
+  return (
+    <WithPanel open={values.open}>
+      <div class="view health">
+        <Home />
+        <div class="health-columns">
+          <div>
+            <Sources />
+            <ProjectList />
+          </div>
+          <div>
+            <Findings />
+            <Given />
+            <Log />
+          </div>
+        </div>
+      </div>
+    </WithPanel>
+  );
+}
+
+function Home(): JSX.Element {
+  const { data, problem, reload } = useGet<Stats>("/v1/memory/stats");
+  if (problem) return <ErrorLine problem={problem} retry={reload} />;
+  if (!data) return <Skeleton lines={3} tall />;
+  const { total, tier } = data.catalog;
+  const figures: [string, ComponentChildren, string][] = [
+    ["on disk", bytes(data.bytes), data.home],
+    ["memories", compact(total.memories ?? 0), `${compact(total.characters ?? 0)} characters`],
+    ["vectors", compact(data.store.vectors ?? data.store.chunks ?? 0), `${compact(total.chunks ?? 0)} chunks`],
+    ["kept whole", compact(tier.ingest ?? 0), `${count(tier.summarize ?? 0)} summarized, ${count(tier.discard ?? 0)} in the buffer`],
+    ["waiting", count(data.inbox.waiting), data.inbox.waiting ? "in the inbox" : "the inbox is empty"],
+    ["models", data.models, data.inbox.aside ? `${data.inbox.aside} writes put aside` : "answer in this process"],
+  ];
+  return (
+    <ul class="tiles">
+      {figures.map(([label, value, more]) => (
+        <li key={label}>
+          <span class="quiet">{label}</span>
+          <strong>{value}</strong>
+          <span class="quiet small" title={more}>{more}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Sources(): JSX.Element {
+  const { data, problem, reload } = useGet<{ sources: Source[] }>("/v1/memory/sources");
+  const sources = [...(data?.sources ?? [])].sort((one, other) => other.memories - one.memories);
+  const most = Math.max(1, ...sources.map((one) => one.memories));
+  return (
+    <Card title="Sources">
+      {problem && <ErrorLine problem={problem} retry={reload} />}
+      {!data && !problem && <Skeleton lines={6} />}
+      {data && (
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">source</th>
+              <th scope="col" class="end">memories</th>
+              <th scope="col">share</th>
+              <th scope="col">newest</th>
+              <th scope="col">read as</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map((one) => (
+              <tr key={one.source} class={one.memories ? "" : "faint"}>
+                <th scope="row">
+                  <a href={href("search", { source: one.source })} title={one.globs.join("\n")}>{one.source}</a>
+                </th>
+                <td class="number">{count(one.memories)}</td>
+                <td class="bar"><Meter share={one.memories / most} /></td>
+                <td>{one.newest ? <Ago at={one.newest} /> : "–"}</td>
+                <td class="quiet">
+                  {one.reader ? `${one.reader}, ${one.scope ?? ""}` : "written directly"}
+                  {one.enabled === false && ", off"}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p class="quiet small">
+        <code>ragmem seed</code> brings them up to date; <code>sources.toml</code> says what is read.
+      </p>
+    </Card>
+  );
+}
+
+function ProjectList(): JSX.Element | null {
+  const projects = useProjects();
+  const most = Math.max(1, ...projects.map((one) => one.memories));
+  if (!projects.length) return null;
+  return (
+    <Card title="Projects" aside={<span class="quiet">{count(projects.length)}</span>}>
+      <ul class="link-list">
+        {projects.slice(0, 14).map((one) => (
+          <li key={one.id}>
+            <a href={href("search", { project: one.id })}>{one.name}</a>
+            <Meter share={one.memories / most} />
+            <span class="number">{count(one.memories)}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+const SIGNS: Record<Check["status"], string> = { ok: "fine", warning: "look", failed: "broken" };
+
+function Findings(): JSX.Element {
+  const { data, problem, reload } = useGet<Examined>("/v1/memory/health");
+  const checks = data?.checks ?? [];
+  const troubled = checks.filter((one) => one.status !== "ok");
+  const fine = checks.filter((one) => one.status === "ok");
+  return (
+    <Card title="Findings" aside={data && <span class="quiet">looked <Ago at={data.checked_at} /></span>}>
+      {problem && <ErrorLine problem={problem} retry={reload} />}
+      {!data && !problem && <Skeleton lines={6} />}
+      {data && (
+        <>
+          <p class={`verdict ${data.status}`}>
+            <i aria-hidden="true" />
+            {data.status === "ok"
+              ? `All ${count(checks.length)} checks are fine`
+              : `${counted(troubled.length, "check")} of ${count(checks.length)} to look at`}
+          </p>
+          <ul class="checks">
+            {troubled.map((one) => <Finding key={one.name} check={one} />)}
+          </ul>
+          <details>
+            <summary>{counted(fine.length, "check")} without a finding</summary>
+            <ul class="checks">
+              {fine.map((one) => <Finding key={one.name} check={one} />)}
+            </ul>
+          </details>
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Finding({ check }: { check: Check }): JSX.Element {
+  return (
+    <li class={`finding ${check.status}`}>
+      <i aria-hidden="true" />
+      <div>
+        <strong>{words(check.name)}</strong> <span class="sr">{SIGNS[check.status]}</span>
+        <p class="quiet">{check.detail}</p>
+        {check.fix && <p class="fix">{check.fix}</p>}
+      </div>
+    </li>
+  );
+}
+
+function Given(): JSX.Element {
+  const { data, problem, reload } = useGet<{ injections: Injection[] }>("/v1/memory/injections", { limit: 12 });
+  return (
+    <Card title="Given to assistants">
+      {problem && <ErrorLine problem={problem} retry={reload} />}
+      {!data && !problem && <Skeleton lines={4} />}
+      {data && !data.injections.length && (
+        <Empty title="No assistant was given anything yet">
+          <p>
+            <code>ragmem connect</code> lets your assistants ask at the start of a session and at each prompt.
+          </p>
+        </Empty>
+      )}
+      <ul class="told-list">
+        {(data?.injections ?? []).map((one, index) => (
+          <li key={index}>
+            <a href={memoryHref(one.memory)}>{one.title || one.memory.slice(0, 12)}</a>
+            <p>{one.reason}{one.question && `: “${one.question}”`}</p>
+            <p class="meta">
+              <span>{one.assistant || "assistant"}</span>
+              <span>{one.event}</span>
+              <Ago at={one.at} />
+              {one.score !== null && <span>score {one.score.toFixed(2)}</span>}
+              <span>{count(one.tokens)} tokens</span>
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Log(): JSX.Element | null {
+  const { data } = useGet<{ log: LogEntry[] }>("/v1/memory/log", { limit: 8 });
+  if (!data?.log.length) return null;
+  return (
+    <Card title="What was done">
+      <ul class="log">
+        {data.log.map((entry, index) => (
+          <li key={index}>
+            <strong>{entry.operation}</strong>
+            <span class="quiet">{detailOf(entry.detail)}</span>
+            <Ago at={entry.at} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function detailOf(detail: Record<string, unknown>): string {
+  return Object.entries(detail)
+    .filter(([name, value]) => name !== "run" && (typeof value === "number" ? value > 0 : typeof value === "string" && value))
+    .slice(0, 4)
+    .map(([name, value]) => `${words(name)} ${typeof value === "number" ? count(value) : tail(String(value))}`)
+    .join(", ");
+}

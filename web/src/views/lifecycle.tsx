@@ -1,0 +1,418 @@
+/** Lifecycle: what will be archived next and why, what went, and the way back. */
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { asProblem, get, post, Problem, useGet } from "../api";
+import { compact, count, counted, dateTime, percent, words } from "../format";
+import { memoryHref, WithPanel } from "../memory";
+import { Ago, Card, Confirm, Empty, ErrorLine, KindDot, Skeleton } from "../parts/basics";
+import { Icon } from "../parts/icons";
+import { plain } from "../parts/texts";
+import { say, sayProblem } from "../parts/toast";
+import { projectName } from "../projects";
+import { useRoute } from "../route";
+import type { ArchivePage, Archived, Job, Lifecycle as Report, Plan, PlanItem, Run } from "../shapes";
+
+const POLL_MS = 700;
+/** Items of a group that are shown at first. */
+const SHOWN = 6;
+
+export function Lifecycle(): JSX.Element {
+  const { values } = useRoute();
+  const report = useGet<Report>("/v1/memory/lifecycle", { project: values.project, limit: 12 });
+  const [round, setRound] = useState(0);
+  const changed = (): void => {
+    setRound((before) => before + 1);
+    report.reload();
+  };
+  return (
+    <WithPanel open={values.open} onChanged={changed}>
+      <div class="view lifecycle">
+        {report.problem?.status === 404 ? (
+          <Empty title="Nothing lives here yet">
+            <p>
+              {report.problem.message}: {report.problem.hint}
+            </p>
+          </Empty>
+        ) : (
+          <>
+            {report.problem && <ErrorLine problem={report.problem} retry={report.reload} />}
+            {!report.data && !report.problem && <Skeleton lines={4} tall />}
+            {report.data && <Summary report={report.data} />}
+            <div class="lifecycle-columns">
+              <div>
+                <Next project={values.project} onChanged={changed} />
+                {report.data && <Loners report={report.data} />}
+              </div>
+              <div>
+                <Archive key={round} onChanged={changed} />
+                {report.data && <Runs runs={report.data.runs} onChanged={changed} />}
+              </div>
+            </div>
+          </>
+        )}
+      </div>
+    </WithPanel>
+  );
+}
+
+const STATES: readonly (readonly [string, string, string])[] = [
+  ["permanent", "permanent", "protected by its kind or by you"],
+  ["proven", "proven", "connected or recalled often enough to stay"],
+  ["buffer", "on trial", "new: stays if something connects with it"],
+  ["superseded", "superseded", "a newer memory says otherwise"],
+  ["archived", "archived", "out of the search, can be restored"],
+];
+
+function Summary({ report }: { report: Report }): JSX.Element {
+  const total = STATES.reduce((sum, [name]) => sum + (report.states[name] ?? 0), 0) || 1;
+  let from = 0;
+  return (
+    <Card className="wide states">
+      <svg class="state-bar" viewBox="0 0 1000 14" preserveAspectRatio="none" role="img" aria-label="Memories by state">
+        {STATES.map(([name]) => {
+          const width = ((report.states[name] ?? 0) / total) * 1000;
+          const x = from;
+          from += width;
+          return width > 0 ? (
+            <rect key={name} class={`state-${name}`} x={x} width={Math.max(3, width - 3)} height="14" />
+          ) : null;
+        })}
+      </svg>
+      <ul class="state-list">
+        {STATES.map(([name, label, tells]) => (
+          <li key={name} title={tells}>
+            <i class={`state-${name}`} aria-hidden="true" />
+            <strong>{compact(report.states[name] ?? 0)}</strong>
+            <span>{label}</span>
+          </li>
+        ))}
+        <li class="state-more" title="memories that are connected with another">
+          <strong>{percent(report.density)}</strong>
+          <span>connected, {count(report.connections)} connections</span>
+        </li>
+        <li class="state-more">
+          <strong>{count(report.pinned)}</strong>
+          <span>pinned</span>
+        </li>
+      </ul>
+    </Card>
+  );
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, POLL_MS));
+}
+
+/** Begin a plan; while another job runs, as that of the project shown before, it waits for its turn. */
+async function planned(project: string | undefined, signal: AbortSignal): Promise<Job> {
+  const wanted = { projects: project ? [project] : null, most: 200, wait: 2 };
+  for (;;) {
+    try {
+      return await post<Job>("/v1/memory/gc/plan", wanted, signal);
+    } catch (error) {
+      if (signal.aborted || asProblem(error).status !== 409) throw error;
+      await pause();
+    }
+  }
+}
+
+async function finished(job: Job, told: (job: Job) => void, signal?: AbortSignal): Promise<Job> {
+  let now = job;
+  while (now.status === "running") {
+    told(now);
+    await pause();
+    now = await get<Job>(`/v1/memory/gc/jobs/${now.id}`, {}, signal);
+  }
+  if (now.status === "failed") throw new Problem(now.error ?? "it failed", "ragmem doctor tells more", 0);
+  return now;
+}
+
+/** The plan of the next run: nothing happens until it is confirmed. */
+function Next({ project, onChanged }: { project: string | undefined; onChanged: () => void }): JSX.Element {
+  const [job, setJob] = useState<Job | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [asking, setAsking] = useState(false);
+  const ended = useRef(new AbortController());
+  const plan = async (): Promise<void> => {
+    const { signal } = ended.current;
+    setProblem(null);
+    try {
+      const done = await finished(await planned(project, signal), setJob, signal);
+      if (!signal.aborted) setJob(done);
+    } catch (error) {
+      if (!signal.aborted) setProblem(asProblem(error));
+    }
+  };
+  useEffect(() => {
+    ended.current = new AbortController();
+    setJob(null);
+    void plan();
+    const { current } = ended;
+    return () => {
+      current.abort();
+    };
+  }, [project]);
+  const apply = async (): Promise<void> => {
+    setAsking(false);
+    if (!job) return;
+    const { signal } = ended.current;
+    try {
+      const begun = await post<Job>("/v1/memory/gc/apply", { job: job.id, confirm: true, wait: 5 });
+      setJob(begun);
+      // To its end also where the view has been left: a run that was begun goes on.
+      const done = await finished(begun, setJob);
+      const run = typeof done.outcome?.run === "string" ? done.outcome.run : "";
+      say("Done: what went lies in the archive", run ? () => { undo(run, onChanged); } : undefined);
+      onChanged();
+    } catch (error) {
+      sayProblem(error);
+    }
+    if (!signal.aborted) void plan();
+  };
+  const { plan: found = null } = job ?? {};
+  const ready = job?.what === "plan" && job.status === "done" && found !== null;
+  return (
+    <Card
+      title="What the next gc does"
+      aside={
+        ready && !found.empty ? (
+          <button type="button" class="button primary" onClick={() => { setAsking(true); }}>
+            Run it now
+          </button>
+        ) : undefined
+      }
+    >
+      {problem && <ErrorLine problem={problem} retry={() => { void plan(); }} />}
+      {!ready && !problem && (
+        <>
+          <p class="quiet">
+            {job?.step || "Looking at what is connected"}
+            {job?.total ? ` (${count(job.done)} of ${count(job.total)})` : ""}
+          </p>
+          <Skeleton lines={4} />
+        </>
+      )}
+      {ready && <PlanList plan={found} />}
+      {asking && ready && (
+        <Confirm
+          title="Run gc now?"
+          action="Run it"
+          onYes={() => { void apply(); }}
+          onNo={() => { setAsking(false); }}
+        >
+          <p>{found.counts.map((one) => `${words(one.action)} ${count(one.memories)} (${one.rule})`).join(", ")}.</p>
+          <p class="quiet">Nothing is deleted: the archive keeps it, and the run can be undone.</p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+const QUIET_ACTIONS = new Set(["keep"]);
+
+function PlanList({ plan }: { plan: Plan }): JSX.Element {
+  const groups = new Map<string, PlanItem[]>();
+  for (const item of plan.items) {
+    if (QUIET_ACTIONS.has(item.action)) continue;
+    const key = `${item.action}/${item.rule}`;
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  const order = ["archive", "merge", "promote"];
+  const sorted = [...groups.entries()].sort(
+    ([one], [other]) => place(order, one) - place(order, other) || one.localeCompare(other),
+  );
+  if (!sorted.length) {
+    return (
+      <Empty title="Nothing to do">
+        <p>Every memory is connected, protected or too new to be judged.</p>
+      </Empty>
+    );
+  }
+  return (
+    <div class="plan">
+      {plan.note && <p class="notice">{plan.note}</p>}
+      {sorted.map(([key, items]) => (
+        <details key={key} open={items[0]!.action === "archive" || items[0]!.action === "merge"}>
+          <summary>
+            <span class={`act act-${items[0]!.action}`}>{words(items[0]!.action)}</span>
+            <span>{words(items[0]!.rule.replaceAll("-", " "))}</span>
+            <span class="number">{count(items.length)}</span>
+          </summary>
+          <Items items={items} />
+        </details>
+      ))}
+      {plan.left_out > 0 && <p class="quiet">and {count(plan.left_out)} more</p>}
+    </div>
+  );
+}
+
+function Items({ items }: { items: PlanItem[] }): JSX.Element {
+  const [all, setAll] = useState(false);
+  return (
+    <>
+      <ul>
+        {items.slice(0, all ? items.length : SHOWN).map((item) => (
+          <li key={item.id}>
+            <a href={memoryHref(item.id)}>{item.title || item.id}</a>
+            <span class="quiet">{item.reason}</span>
+          </li>
+        ))}
+      </ul>
+      {items.length > SHOWN && !all && (
+        <button type="button" class="link" onClick={() => { setAll(true); }}>
+          Show all {count(items.length)}
+        </button>
+      )}
+    </>
+  );
+}
+
+function place(order: readonly string[], key: string): number {
+  const found = order.indexOf(key.split("/")[0]!);
+  return found < 0 ? order.length : found;
+}
+
+function Loners({ report }: { report: Report }): JSX.Element | null {
+  if (!report.loners.length) return null;
+  return (
+    <Card
+      title="On its own"
+      aside={<span class="quiet">{counted(report.at_risk, "memory", "memories")} at risk</span>}
+    >
+      <p class="quiet">Nothing is connected with these. gc archives those that say nothing specific either, and gives the
+        others time.</p>
+      <ul class="loners">
+        {report.loners.map((one) => (
+          <li key={one.id}>
+            <a href={memoryHref(one.id)}>{one.title || one.id}</a>
+            <span class={one.action === "archive" ? "badge warn" : "badge"}>
+              {one.action === "archive"
+                ? "goes next"
+                : one.left > 0
+                  ? `looked at after ${counted(one.left, "newer one")}`
+                  : words(one.action)}
+            </span>
+            <span class="quiet">
+              {projectName(one.project)}, substance {one.score.toFixed(2)}
+              {one.reasons.length > 0 && `: ${one.reasons.join(", ")}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Archive({ onChanged }: { onChanged: () => void }): JSX.Element {
+  const [limit, setLimit] = useState(12);
+  const { data, problem, reload } = useGet<ArchivePage>("/v1/memory/archive", { limit });
+  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
+  const restore = (item: Archived): void => {
+    setGone(new Set([...gone, item.full_id]));
+    post<{ note: string }>(`/v1/memory/archive/${item.full_id}/restore`, {}).then(
+      ({ note }) => {
+        say(`Restored: ${item.title || item.id}${note ? ` (${note})` : ""}`);
+        onChanged();
+      },
+      (error: unknown) => {
+        setGone(new Set([...gone].filter((id) => id !== item.full_id)));
+        sayProblem(error);
+      },
+    );
+  };
+  const shown = data?.archived.filter((item) => !gone.has(item.full_id)) ?? [];
+  return (
+    <Card title="Archive" aside={data && <span class="quiet">{counted(data.total, "memory", "memories")}</span>}>
+      {problem && <ErrorLine problem={problem} retry={reload} />}
+      {!data && !problem && <Skeleton lines={4} />}
+      {data && !shown.length && (
+        <Empty title="The archive is empty">
+          <p>What gc archives and what you forget comes here, and can be restored.</p>
+        </Empty>
+      )}
+      <ul class="archive">
+        {shown.map((item) => (
+          <li key={item.full_id}>
+            <div>
+              <strong>{item.title || item.id}</strong>
+              <p class="excerpt short">{plain(item.excerpt, item.title)}</p>
+              <p class="meta">
+                <KindDot kind={item.kind} />
+                <span>{projectName(item.project)}</span>
+                <Ago at={item.archived_at} />
+                <span title={item.because}>{words(item.rule.replaceAll("-", " "))}</span>
+              </p>
+            </div>
+            <button type="button" class="button" aria-label={`Restore ${item.title || item.id}`} onClick={() => { restore(item); }}>
+              <Icon name="restore" />
+              Restore
+            </button>
+          </li>
+        ))}
+      </ul>
+      {data?.next && limit < 200 && (
+        <button type="button" class="link" onClick={() => { setLimit(200); }}>
+          Show more
+        </button>
+      )}
+    </Card>
+  );
+}
+
+function undo(run: string, onChanged: () => void): void {
+  post<Job>("/v1/memory/gc/undo", { run, confirm: true, wait: 30 }).then((job) => {
+    if (job.status === "failed") sayProblem(new Problem(job.error ?? "it failed", "", 0));
+    else say(job.status === "done" ? "The run is taken back" : "The run is being taken back");
+    onChanged();
+  }, sayProblem);
+}
+
+function Runs({ runs, onChanged }: { runs: Run[]; onChanged: () => void }): JSX.Element | null {
+  const [asked, setAsked] = useState<Run | null>(null);
+  if (!runs.length) return null;
+  const undoable = runs.find((run) => run.undone_at === null && run.ended_at !== null);
+  return (
+    <Card title="Runs">
+      <ul class="runs">
+        {runs.slice(0, 8).map((run) => (
+          <li key={run.run}>
+            <div>
+              <strong title={dateTime(run.started_at)}>
+                <Ago at={run.started_at} />
+              </strong>
+              <span class="quiet">
+                {run.caller}
+                {run.undone_at && ", undone"}
+              </span>
+              <p class="quiet">
+                {Object.entries(run.counts)
+                  .map(([name, value]) => `${name.replaceAll("/", ": ").replaceAll("-", " ")} ${count(value)}`)
+                  .join(", ") || "nothing changed"}
+              </p>
+            </div>
+            {run === undoable && (
+              <button type="button" class="button" onClick={() => { setAsked(run); }}>
+                Undo
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {asked && (
+        <Confirm
+          title="Undo this run?"
+          action="Undo it"
+          onNo={() => { setAsked(null); }}
+          onYes={() => {
+            undo(asked.run, onChanged);
+            setAsked(null);
+          }}
+        >
+          <p>What the run of {dateTime(asked.started_at)} archived or merged is as it was before.</p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,439 @@
+/** Search: a question, its filters, and answers whose scores are explained. */
+
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { post, useGet, useLoaded } from "../api";
+import { compact, counted, seconds } from "../format";
+import { memoryHref, WithPanel } from "../memory";
+import { Ago, Empty, ErrorLine, KindDot, Meter, Select, Skeleton } from "../parts/basics";
+import { Icon } from "../parts/icons";
+import { Marked, plain, wordsOf } from "../parts/texts";
+import { projectName } from "../projects";
+import { amend, go, href, useRoute } from "../route";
+import { KINDS, type Described, type Found, type Match, type MemoryPage, type Source, type Stats } from "../shapes";
+
+const ROUTES = ["knowledge", "episode", "operational", "recon", "code"];
+const MODES = ["local", "global", "hybrid", "naive", "mix"];
+const SPANS: readonly (readonly [since: string, until: string, label: string])[] = [
+  ["7d", "", "last 7 days"],
+  ["30d", "", "last 30 days"],
+  ["3m", "", "last 3 months"],
+  ["12m", "", "last 12 months"],
+  ["", "30d", "older than 30 days"],
+  ["", "3m", "older than 3 months"],
+  ["", "12m", "older than 12 months"],
+];
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const TYPING_MS = 280;
+
+export function Search(): JSX.Element {
+  const { values } = useRoute();
+  const query = values.q ?? "";
+  const words = useMemo(() => wordsOf(query), [query]);
+  const [round, setRound] = useState(0);
+  return (
+    <WithPanel
+      open={values.open}
+      wordsOf={words}
+      onChanged={() => {
+        setRound((before) => before + 1);
+      }}
+    >
+      <div class="view search">
+        <Box query={query} />
+        <Filters values={values} />
+        {query.trim() ? (
+          <Answers key={round} values={values} words={words} />
+        ) : (
+          <Start project={values.project} open={values.open} />
+        )}
+      </div>
+    </WithPanel>
+  );
+}
+
+function Box({ query }: { query: string }): JSX.Element {
+  const [text, setText] = useState(query);
+  const input = useRef<HTMLInputElement>(null);
+  const timer = useRef(0);
+  useEffect(() => {
+    if (input.current !== document.activeElement) setText(query);
+  }, [query]);
+  useEffect(() => () => { clearTimeout(timer.current); }, []);
+  const ask = (question: string): void => {
+    clearTimeout(timer.current);
+    amend({ q: question.trim() || undefined, open: undefined }, { replace: true });
+  };
+  return (
+    <form
+      class="search-box"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask(text);
+      }}
+    >
+      <Icon name="search" />
+      <input
+        id="search"
+        ref={input}
+        type="search"
+        value={text}
+        placeholder="What do you want to know?"
+        aria-label="Search the memory"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={4000}
+        onInput={(event) => {
+          const { value } = event.currentTarget;
+          setText(value);
+          clearTimeout(timer.current);
+          timer.current = window.setTimeout(() => { ask(value); }, TYPING_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowDown") {
+            event.preventDefault();
+            document.querySelector<HTMLElement>(".result-title")?.focus();
+          }
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  );
+}
+
+function Filters({ values }: { values: Record<string, string> }): JSX.Element {
+  const sources = useGet<{ sources: Source[] }>("/v1/memory/sources").data?.sources ?? [];
+  const kinds = new Set((values.kind ?? "").split(",").filter(Boolean));
+  const set = (name: string) => (value: string): void => {
+    amend({ [name]: value || undefined }, { replace: true });
+  };
+  return (
+    <div class="filters" role="group" aria-label="Filters">
+      <div class="kind-filter">
+        {KINDS.map((kind) => (
+          <button
+            key={kind}
+            type="button"
+            class={`kind-button kind-${kind}`}
+            aria-pressed={kinds.has(kind)}
+            onClick={() => {
+              const next = new Set(kinds);
+              if (!next.delete(kind)) next.add(kind);
+              set("kind")(KINDS.filter((one) => next.has(one)).join(","));
+            }}
+          >
+            <i aria-hidden="true" />
+            {kind}
+          </button>
+        ))}
+      </div>
+      <Select label="Source" value={values.source ?? ""} onChange={set("source")}>
+        <option value="">any source</option>
+        {sources.filter((one) => one.memories > 0).map((one) => (
+          <option key={one.source} value={one.source}>{one.source}</option>
+        ))}
+      </Select>
+      <TimeFilter since={values.since ?? ""} until={values.until ?? ""} />
+      <Select label="Sort of answer" value={values.how ?? ""} onChange={set("how")}>
+        <option value="">any answer</option>
+        <optgroup label="Only">
+          {ROUTES.map((one) => <option key={one} value={one}>{one}</option>)}
+        </optgroup>
+        <optgroup label="LightRAG's modes">
+          {MODES.map((one) => <option key={one} value={`mode:${one}`}>{one}</option>)}
+        </optgroup>
+      </Select>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={values.history === "1"}
+          onChange={(event) => { set("history")(event.currentTarget.checked ? "1" : ""); }}
+        />
+        superseded too
+      </label>
+    </div>
+  );
+}
+
+/** A span that has a name, or two days that are chosen. */
+function TimeFilter({ since, until }: { since: string; until: string }): JSX.Element {
+  const named = SPANS.some(([from, to]) => from === since && to === until);
+  const [choosing, setChoosing] = useState(false);
+  const days = choosing || (!named && Boolean(since || until));
+  const change = (from: string, to: string): void => {
+    amend({ since: from || undefined, until: to || undefined }, { replace: true });
+  };
+  return (
+    <>
+      <Select
+        label="Time"
+        value={days ? "days" : since || until ? `${since}/${until}` : ""}
+        onChange={(value) => {
+          setChoosing(value === "days");
+          const [from = "", to = ""] = value === "days" ? [] : value.split("/");
+          change(from, to);
+        }}
+      >
+        <option value="">any time</option>
+        {SPANS.map(([from, to, label]) => (
+          <option key={label} value={`${from}/${to}`}>{label}</option>
+        ))}
+        <option value="days">between two days</option>
+      </Select>
+      {days && (
+        <span class="days-chosen">
+          <input
+            type="date"
+            aria-label="From this day on"
+            value={DAY.test(since) ? since : ""}
+            onChange={(event) => { change(event.currentTarget.value, until); }}
+          />
+          <span class="quiet">to before</span>
+          <input
+            type="date"
+            aria-label="Before this day"
+            value={DAY.test(until) ? until : ""}
+            onChange={(event) => { change(since, event.currentTarget.value); }}
+          />
+        </span>
+      )}
+    </>
+  );
+}
+
+function questionOf(values: Record<string, string>): Record<string, unknown> {
+  const how = values.how ?? "";
+  return {
+    query: (values.q ?? "").trim(),
+    limit: 20,
+    explain: true,
+    kinds: (values.kind ?? "").split(",").filter(Boolean),
+    sources: values.source ? [values.source] : [],
+    projects: values.project ? [values.project] : null,
+    since: values.since ?? null,
+    until: values.until ?? null,
+    history: values.history === "1",
+    nearest: values.nearest === "1",
+    ...(how.startsWith("mode:") ? { mode: how.slice(5) } : how ? { route: how } : {}),
+  };
+}
+
+function Answers({ values, words }: { values: Record<string, string>; words: RegExp | null }): JSX.Element {
+  const question = questionOf(values);
+  const { data, problem, loading, reload } = useLoaded<Found>(
+    `query ${JSON.stringify(question)}`,
+    (signal) => post<Found>("/v1/memory/query", question, signal),
+  );
+  const before = useRef<Found | null>(null);
+  if (data) before.current = data;
+  const shown = data ?? (loading ? before.current : null);
+  if (problem) return <ErrorLine problem={problem} retry={reload} />;
+  if (!shown) return <Skeleton lines={9} tall />;
+  if (!shown.matches.length) return <Nothing values={values} notes={shown.notes} />;
+  return (
+    <div class={loading ? "answers waiting" : "answers"} aria-live="polite" aria-busy={loading}>
+      <p class="summary">
+        <span>
+          <strong>{counted(shown.matches.length, "memory", "memories")}</strong> in {seconds(shown.seconds)}
+        </span>
+        <span>searched by {shown.rung}</span>
+        {shown.route.name && (
+          <span>
+            read as a question of <em>{shown.route.name}</em>
+          </span>
+        )}
+      </p>
+      {shown.notes.map((note) => (
+        <p key={note} class="notice">{note}</p>
+      ))}
+      <ol class="results">
+        {shown.matches.map((match) => (
+          <Result key={match.full_id} match={match} words={words} open={values.open} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Nothing({ values, notes }: { values: Record<string, string>; notes: string[] }): JSX.Element {
+  const filtered = ["kind", "source", "since", "until", "how", "project"].filter((name) => values[name]);
+  return (
+    <Empty title="Nothing answers that">
+      {notes.map((note) => <p key={note}>{note}</p>)}
+      {filtered.length > 0 && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => { go("search", { q: values.q }); }}
+        >
+          Search without filters
+        </button>
+      )}
+      {values.nearest !== "1" && (
+        <button type="button" class="button" onClick={() => { amend({ nearest: "1" }); }}>
+          Show what is nearest
+        </button>
+      )}
+    </Empty>
+  );
+}
+
+const TERMS: readonly (readonly [name: string, label: string, tone: string, tells: string])[] = [
+  ["lexical", "words", "words", "how well the words of the question are covered"],
+  ["semantic", "meaning", "meaning", "how near the text is in meaning"],
+  ["graph", "names", "names", "how its names are connected with those of the question"],
+  ["time", "time", "time", "how well it fits the time in the question"],
+  ["recency", "recency", "recency", "how recent it is, by the half-life of its kind"],
+];
+
+function Result({
+  match,
+  words,
+  open,
+}: {
+  match: Match;
+  words: RegExp | null;
+  open: string | undefined;
+}): JSX.Element {
+  const isOpen = open !== undefined && match.full_id.startsWith(open);
+  return (
+    <li class={isOpen ? "result open" : "result"}>
+      <div class="result-text">
+        <a class="result-title" href={memoryHref(match.id)} onKeyDown={moveBetween}>
+          <Marked text={match.title || match.heading || match.id} words={words} />
+        </a>
+        <Meta memory={match}>
+          {match.superseded_by && <span class="badge warn">superseded</span>}
+          {match.duplicates.length > 0 && <span class="quiet">+{match.duplicates.length} alike</span>}
+        </Meta>
+        {match.heading && match.heading !== match.title && <p class="heading-path">{match.heading}</p>}
+        <p class="excerpt">
+          <Marked text={plain(match.text, match.title)} words={words} />
+        </p>
+        {isOpen && match.explained && (
+          <ul class="explained" aria-label="How the score is made">
+            {match.explained.map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <Score match={match} />
+    </li>
+  );
+}
+
+function Score({ match }: { match: Match }): JSX.Element {
+  const terms = match.terms ?? {};
+  const shown = TERMS.filter(([name]) => terms[name] !== undefined);
+  return (
+    <div class="score" title={(match.explained ?? []).join("\n")}>
+      <p class="score-total">
+        <strong>{match.score.toFixed(2)}</strong>
+        <span>score</span>
+      </p>
+      <dl class="terms">
+        {shown.map(([name, label, tone, tells]) => (
+          <div key={name} title={tells}>
+            <dt>{label}</dt>
+            <dd>
+              <Meter share={terms[name] ?? 0} tone={tone} />
+              <span class="number">{(terms[name] ?? 0).toFixed(2)}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** Up and down go from title to title, as in any list. */
+export function moveBetween(event: KeyboardEvent): void {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const titles = [...document.querySelectorAll<HTMLElement>(".result-title")];
+  const here = titles.indexOf(event.currentTarget as HTMLElement);
+  const next = titles[here + (event.key === "ArrowDown" ? 1 : -1)];
+  event.preventDefault();
+  if (next) next.focus();
+  else if (event.key === "ArrowUp") document.getElementById("search")?.focus();
+}
+
+export function Meta({
+  memory,
+  children,
+}: {
+  memory: Described;
+  children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <p class="meta">
+      <KindDot kind={memory.kind} />
+      <span>{projectName(memory.project)}</span>
+      <span>{memory.source}</span>
+      <Ago at={memory.event_time} />
+      {children}
+    </p>
+  );
+}
+
+/** Before anything was asked: how much there is, and what came last. */
+function Start({ project, open }: { project: string | undefined; open: string | undefined }): JSX.Element {
+  const stats = useGet<Stats>("/v1/memory/stats").data;
+  const page = useGet<MemoryPage>("/v1/memory/memories", { limit: 12, project });
+  return (
+    <>
+      <Figures stats={stats} />
+      <h2 class="list-head">Latest memories</h2>
+      {page.problem && <ErrorLine problem={page.problem} retry={page.reload} />}
+      {!page.data && !page.problem && <Skeleton lines={8} tall />}
+      {page.data && !page.data.memories.length && (
+        <Empty title="Nothing is stored yet">
+          <p>
+            Run <code>ragmem seed</code> to read your assistants' notes, or <code>ragmem connect</code> to
+            remember from now on.
+          </p>
+        </Empty>
+      )}
+      {page.data && page.data.memories.length > 0 && (
+        <ol class="results plain">
+          {page.data.memories.map((memory) => (
+            <li key={memory.full_id} class={open && memory.full_id.startsWith(open) ? "result open" : "result"}>
+              <div class="result-text">
+                <a class="result-title" href={memoryHref(memory.id)} onKeyDown={moveBetween}>
+                  {memory.title || memory.id}
+                </a>
+                <Meta memory={memory} />
+                <p class="excerpt">{plain(memory.excerpt, memory.title)}</p>
+              </div>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+function Figures({ stats }: { stats: Stats | null }): JSX.Element {
+  const total = stats?.catalog.total;
+  const figures: [string, number | undefined, string][] = [
+    ["memories", total?.memories, href("timeline")],
+    ["names", stats?.store.entities, href("graph")],
+    ["relations", stats?.store.relations, href("graph")],
+    ["projects", stats ? Object.keys(stats.catalog.project).length : undefined, href("health")],
+    ["in the archive", stats?.archived, href("lifecycle")],
+  ];
+  return (
+    <ul class="figure-row">
+      {figures.map(([label, value, target]) => (
+        <li key={label}>
+          <a href={target}>
+            <strong>{value === undefined ? "–" : compact(value)}</strong>
+            <span>{label}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,146 @@
+/** Timeline: what happened when, and how it fades. */
+
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { get, useGet } from "../api";
+import { counted, date } from "../format";
+import { memoryHref, WithPanel } from "../memory";
+import { Card, Empty, ErrorLine, Skeleton } from "../parts/basics";
+import { sayProblem } from "../parts/toast";
+import { plain } from "../parts/texts";
+import { Days, type Span } from "../plots/days";
+import { DecayCurves } from "../plots/decay";
+import { amend, useRoute } from "../route";
+import type { Listed, MemoryPage, Timeline as Counts, Whole } from "../shapes";
+import { Meta, moveBetween } from "./search";
+
+const PAGE = 30;
+
+export function Timeline(): JSX.Element {
+  const { values } = useRoute();
+  const { project } = values;
+  const counts = useGet<Counts>("/v1/memory/timeline", { by: "day", project });
+  const span = values.from && values.until ? { from: values.from, until: values.until } : null;
+  return (
+    <WithPanel open={values.open} onChanged={counts.reload}>
+      <div class="view timeline">
+        {counts.problem && <ErrorLine problem={counts.problem} retry={counts.reload} />}
+        {!counts.data && !counts.problem && <Skeleton lines={6} tall />}
+        {counts.data && counts.data.buckets.length === 0 && (
+          <Empty title="Nothing has happened yet">
+            <p>
+              Run <code>ragmem seed</code>, or choose another project.
+            </p>
+          </Empty>
+        )}
+        {counts.data && counts.data.buckets.length > 0 && (
+          <>
+            <Card
+              className="wide"
+              title={counted(counts.data.total, "memory", "memories")}
+              aside={
+                span ? (
+                  <>
+                    <span class="quiet">
+                      {date(span.from)} to {date(lastDay(span))}
+                    </span>
+                    <button type="button" class="link" onClick={() => { setSpan(null); }}>
+                      Show all
+                    </button>
+                  </>
+                ) : (
+                  <span class="quiet">
+                    {counts.data.first && date(counts.data.first)} to {counts.data.last && date(counts.data.last)}
+                  </span>
+                )
+              }
+            >
+              <Days buckets={counts.data.buckets} span={span} onSpan={setSpan} />
+            </Card>
+            <div class="timeline-columns">
+              <Items key={`${project ?? ""}/${span?.from ?? ""}/${span?.until ?? ""}`} span={span} project={project} open={values.open} />
+              <Fading open={values.open} />
+            </div>
+          </>
+        )}
+      </div>
+    </WithPanel>
+  );
+}
+
+function setSpan(span: Span | null): void {
+  amend({ from: span?.from, until: span?.until, open: undefined }, { replace: true });
+}
+
+function lastDay(span: Span): string {
+  return new Date(Date.parse(`${span.until}T00:00:00Z`) - 1).toISOString();
+}
+
+function Items({
+  span,
+  project,
+  open,
+}: {
+  span: Span | null;
+  project: string | undefined;
+  open: string | undefined;
+}): JSX.Element {
+  const parameters = { since: span?.from, until: span?.until, project, limit: PAGE };
+  const first = useGet<MemoryPage>("/v1/memory/memories", parameters);
+  const [more, setMore] = useState<{ memories: Listed[]; next: string | null }>({ memories: [], next: null });
+  const [loading, setLoading] = useState(false);
+  useEffect(() => {
+    setMore({ memories: [], next: first.data?.next ?? null });
+  }, [first.data]);
+  const loadMore = (): void => {
+    setLoading(true);
+    get<MemoryPage>("/v1/memory/memories", { ...parameters, cursor: more.next })
+      .then((page) => {
+        setMore({ memories: [...more.memories, ...page.memories], next: page.next });
+      }, sayProblem)
+      .finally(() => {
+        setLoading(false);
+      });
+  };
+  if (first.problem) return <ErrorLine problem={first.problem} retry={first.reload} />;
+  if (!first.data) return <Skeleton lines={8} tall />;
+  const memories = [...first.data.memories, ...more.memories];
+  return (
+    <section aria-label="Memories of the span">
+      <h2 class="list-head">
+        {span ? counted(first.data.total, "memory", "memories") : "Latest first"}
+      </h2>
+      {!memories.length && <Empty title="Nothing in this span" />}
+      <ol class="results plain">
+        {memories.map((memory) => (
+          <li key={memory.full_id} class={open && memory.full_id.startsWith(open) ? "result open" : "result"}>
+            <div class="result-text">
+              <a class="result-title" href={memoryHref(memory.id)} onKeyDown={moveBetween}>
+                {memory.title || memory.id}
+              </a>
+              <Meta memory={memory} />
+              <p class="excerpt short">{plain(memory.excerpt, memory.title)}</p>
+            </div>
+          </li>
+        ))}
+      </ol>
+      {more.next && (
+        <button type="button" class="button" disabled={loading} onClick={loadMore}>
+          {loading ? "Loading" : "Show more"}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Fading({ open }: { open: string | undefined }): JSX.Element {
+  const { data } = useGet<Whole>(open ? `/v1/memory/memories/${open}` : null);
+  return (
+    <Card title="How it fades" className="fading">
+      <DecayCurves
+        chosen={data ? { kind: data.kind, at: data.event_time } : undefined}
+      />
+    </Card>
+  );
+}

@@ -6,8 +6,27 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-UNCOUNTED = frozenset({"/health"})
-"""Paths that are asked by machines again and again, which is no use of the memory."""
+UNCOUNTED = frozenset(
+    {
+        "/health",
+        "/metrics",
+        "/heartbeat",
+        "/status",
+        "/messages",
+        "/messages/pending",
+        "/messages/ack",
+        "/signal",
+        "/shutdown-check",
+        "/agents",
+        "/agents/events",
+        "/events",
+    }
+)
+"""Paths that machines ask again and again, or for hours: no use of the memory."""
+
+
+STREAMS = frozenset({"/mcp"})
+"""Paths of which a GET stays open for as long as a client lives; what it posts counts."""
 
 
 class Activity:
@@ -52,7 +71,7 @@ class Watched:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on."""
-        if scope["type"] != "http" or scope["path"] in UNCOUNTED:
+        if scope["type"] != "http" or _is_uncounted(scope):
             await self.app(scope, receive, send)
             return
         self.activity.began()
@@ -60,3 +79,8 @@ class Watched:
             await self.app(scope, receive, send)
         finally:
             self.activity.ended()
+
+
+def _is_uncounted(scope: Scope) -> bool:
+    path = scope["path"]
+    return path in UNCOUNTED or (path in STREAMS and scope["method"] == "GET")

@@ -44,15 +44,6 @@ def context_block(answer: Answer, request: QueryRequest) -> tuple[str, tuple[Mat
     return block.text, tuple(match for match in answer.matches if match.memory.id in shown)
 
 
-def prompt(block: str, request: QueryRequest) -> str:
-    """Return what a language model would be asked: the context, the wishes, the question."""
-    parts = [block or NOTHING_FOUND, request.user_prompt or ""]
-    if request.response_type:
-        parts.append(f"Answer in this form: {request.response_type}")
-    parts.append(f"Question: {request.query}")
-    return "\n\n".join(part for part in parts if part)
-
-
 def references(matches: Sequence[Match], *, content: bool) -> list[Reference]:
     """Return a numbered reference to each match."""
     listed = [
@@ -110,6 +101,16 @@ def retrieved(
     )
 
 
+def bypassed() -> QueryDataResponse:
+    """Return the document of a mode that retrieves nothing."""
+    return QueryDataResponse(
+        status="success",
+        message="the mode bypass retrieves nothing",
+        data={"entities": [], "relationships": [], "chunks": [], "references": []},
+        metadata={"query_mode": "bypass"},
+    )
+
+
 def _chunk(number: int, match: Match) -> dict[str, Any]:
     memory = match.memory
     return {
@@ -160,6 +161,11 @@ def real_paths(items: Sequence[Mapping[str, Any]], uris: Uris) -> list[dict[str,
         else dict(item)
         for item, listed in zip(items, tokens, strict=True)
     ]
+
+
+def memory_ids_in(file_path: str) -> list[str]:
+    """Return the memories that an engine's file path names, each once."""
+    return list(dict.fromkeys(_TOKEN.findall(file_path)))
 
 
 def graph(document: Mapping[str, Any], uris: Uris) -> GraphResponse:

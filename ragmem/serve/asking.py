@@ -4,29 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from ragmem import __version__
 from ragmem.domain.extraction import keywords
 from ragmem.domain.model import USER, Draft, State, content_hash, digest
-from ragmem.errors import UsageError
+from ragmem.domain.purity import purified_text
+from ragmem.errors import ConflictError, UsageError
 from ragmem.memory import Ragmem, now
 from ragmem.serve import answers
 from ragmem.serve.models import (
-    GraphResponse,
-    HealthResponse,
     QueryDataResponse,
     QueryRequest,
-    QueryResponse,
     TextRequest,
     TextResponse,
     TextsRequest,
 )
 from ragmem.services.hand_in import HandIn
+from ragmem.services.judge import judge
 from ragmem.services.query import Answer, Question
 from ragmem.services.routes import RoutedAnswer, ask_by_route, choose, route_shape
-
-MAX_DEPTH = 10
-MAX_NODES = 10_000
-MAX_LABELS = 100_000
 
 _EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
 
@@ -55,23 +49,10 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
     return routed
 
 
-def query(memory: Ragmem, request: QueryRequest) -> QueryResponse:
-    """Answer POST /query, but for the time it takes."""
-    routed = ask(memory, request)
-    answer = routed.answer
-    block, matches = answers.context_block(answer, request)
-    response = answers.prompt(block, request) if request.only_need_prompt else block or answers.NOTHING_FOUND
-    listed = answers.references(matches, content=bool(request.include_chunk_content))
-    return QueryResponse(
-        response=response,
-        references=listed if request.include_references else None,
-        response_time=0.0,
-        notes=[*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)],
-    )
-
-
 def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
-    """Answer POST /query/data."""
+    """Answer POST /query/data; a bypass retrieves nothing, as in LightRAG."""
+    if request.mode == "bypass":
+        return answers.bypassed()
     routed = ask(memory, request)
     document = answers.retrieved(
         routed.answer,
@@ -84,11 +65,7 @@ def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
     return document
 
 
-def _project(memory: Ragmem, name: str) -> str | None:
-    return memory.named_projects([name])[0] if name else None
-
-
-def _readable(memory: Ragmem) -> bool:
+def readable(memory: Ragmem) -> bool:
     """Tell whether there is anything to read; reading never creates a database."""
     if not memory.is_stored():
         return False
@@ -96,47 +73,15 @@ def _readable(memory: Ragmem) -> bool:
     return True
 
 
-def graph(memory: Ragmem, label: str, *, depth: int, limit: int, project: str) -> GraphResponse:
-    """Answer GET /graphs."""
-    if not _readable(memory):
-        return GraphResponse(nodes=[], edges=[], is_truncated=False)
-    document = memory.store.subgraph(
-        label, depth=min(depth, MAX_DEPTH), limit=min(limit, MAX_NODES), project=_project(memory, project)
-    )
-    return answers.graph(document, memory.catalog.memories.uris)
+def store_text(memory: Ragmem, request: TextRequest, *, replacing: bool = True) -> TextResponse:
+    """Answer POST /documents/text.
 
-
-def labels(memory: Ragmem, *, project: str) -> list[str]:
-    """Answer GET /graph/label/list: names in order."""
-    return sorted(popular_labels(memory, limit=MAX_LABELS, project=project))
-
-
-def popular_labels(memory: Ragmem, *, limit: int, project: str) -> list[str]:
-    """Answer GET /graph/label/popular: the most connected names first."""
-    if not _readable(memory):
-        return []
-    return answers.popular_labels(memory.store, "", limit=limit, project=_project(memory, project))
-
-
-def search_labels(memory: Ragmem, text: str, *, limit: int, project: str) -> list[str]:
-    """Answer GET /graph/label/search."""
-    if not _readable(memory):
-        return []
-    return answers.find_labels(memory.store, text, limit=limit, project=_project(memory, project))
-
-
-def entity_exists(memory: Ragmem, name: str, *, project: str) -> bool:
-    """Tell whether there is an entity of exactly this name."""
-    # The star is the label of the whole graph and no name.
-    if name == "*" or not _readable(memory):
-        return False
-    found = memory.store.subgraph(name, depth=0, limit=1, project=_project(memory, project))
-    return bool(found["nodes"])
-
-
-def store_text(memory: Ragmem, request: TextRequest) -> TextResponse:
-    """Answer POST /documents/text."""
-    return _store(memory, [_draft(memory, request, request.text, request.file_source, title=request.title)])
+    Without `replacing` raises ConflictError where the name has another text, which then stays as it is.
+    """
+    draft = _draft(memory, request, request.text, request.file_source, title=request.title)
+    if not replacing:
+        _refuse_other(memory, draft)
+    return _store(memory, [draft])
 
 
 def store_texts(memory: Ragmem, request: TextsRequest) -> TextResponse:
@@ -173,7 +118,19 @@ def _draft(
     )
     # The folder that the server was started in says nothing about a text that came over HTTP.
     (draft,) = memory.hand_in([], wish, text=raw, title=title).drafts
-    return replace(draft, uri=source or f"text:{content_hash(draft.text)[:16]}")
+    return replace(draft, uri=purified_text(source or "").strip() or f"text:{content_hash(draft.text)[:16]}")
+
+
+def _refuse_other(memory: Ragmem, draft: Draft) -> None:
+    if not readable(memory):
+        return
+    new = judge(draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True).memory
+    before = memory.catalog.memories.known([new.id]).get(new.id)
+    if before is not None and before.content_hash != new.content_hash:
+        raise ConflictError(
+            f'"{new.uri}" is there with another text: {new.id}',
+            hint="delete that one first (DELETE /documents/delete_document), or send another name",
+        )
 
 
 def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
@@ -189,22 +146,4 @@ def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
         message=said,
         track_id=f"insert_{digest('track', now().isoformat(), *(one.id for one in stored))}",
         memory_ids=[one.id for one in stored],
-    )
-
-
-def health(memory: Ragmem, *, authorised: bool) -> HealthResponse:
-    """Answer GET /health; without the token the database is not even looked at."""
-    if not authorised:
-        return HealthResponse(version=__version__)
-    readable = _readable(memory)
-    counted = memory.catalog.overview.counts() if readable else {"total": {}, "state": {}, "project": {}}
-    return HealthResponse(
-        version=__version__,
-        counts={**counted["total"], **(memory.store.statistics() if readable else {})},
-        states=dict(counted["state"]),
-        projects=len(counted["project"]),
-        backends={
-            "models": memory.settings.models.backend,
-            "store": memory.settings.store.backend,
-        },
     )

@@ -4,7 +4,8 @@ import hmac
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ragmem.errors import ConfigError, StorageError
@@ -12,7 +13,7 @@ from ragmem.errors import ConfigError, StorageError
 TOKEN_NAME = "serve.token"  # noqa: S105 - the name of a file
 TOKEN_BYTES = 32
 _SHORTEST = 32
-_LONGEST = 512
+LONGEST_TOKEN = 512
 
 
 def token_path(state: Path) -> Path:
@@ -27,13 +28,30 @@ def load_token(state: Path) -> str:
     that is none, StorageError where the folder cannot be written.
     """
     path = token_path(state)
-    try:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if stat.S_IMODE(state.stat().st_mode) != 0o700:
-            state.chmod(0o700)
+    with _kept(path):
         if not path.is_symlink() and not path.exists():
             _make(path)
         return _read(path)
+
+
+def new_token(state: Path) -> str:
+    """Put another token in the place of the one there is, whatever that is, and return it.
+
+    A server that runs goes on with the one it began with. Raises StorageError as `load_token` does.
+    """
+    path = token_path(state)
+    with _kept(path):
+        _make(path, instead=True)
+        return _read(path)
+
+
+@contextmanager
+def _kept(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if stat.S_IMODE(path.parent.stat().st_mode) != 0o700:
+            path.parent.chmod(0o700)
+        yield
     except OSError as error:
         raise StorageError(
             f'cannot keep the token in "{path}": {error.strerror}',
@@ -41,19 +59,20 @@ def load_token(state: Path) -> str:
         ) from error
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, *, instead: bool = False) -> None:
     # Written beside and then linked: a file that appears is whole, and the first of two writers wins.
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(TOKEN_BYTES) + "\n")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
+        if instead:
+            draft.replace(path)
             return
+        with suppress(FileExistsError):
+            os.link(draft, path)
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> str:
@@ -65,8 +84,8 @@ def _read(path: Path) -> str:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise ConfigError(f'others can read or replace the token in "{path}"', hint=again)
-        token = file.read(_LONGEST + 1).strip()
-    if not _SHORTEST <= len(token) <= _LONGEST or not token.isascii() or len(token.split()) != 1:
+        token = file.read(LONGEST_TOKEN + 1).strip()
+    if not _SHORTEST <= len(token) <= LONGEST_TOKEN or not token.isascii() or len(token.split()) != 1:
         raise ConfigError(f'the file "{path}" holds no token', hint=again)
     return token.decode("ascii")
 
@@ -87,3 +106,9 @@ def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
             continue
         found |= hmac.compare_digest(given, wanted)
     return found
+
+
+def same_token(given: str, token: str) -> bool:
+    """Tell in constant time whether a text is the token."""
+    # What cannot be encoded is no token, but must not fail either.
+    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode("ascii"))

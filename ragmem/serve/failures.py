@@ -9,6 +9,8 @@ from starlette.exceptions import HTTPException
 
 from ragmem.errors import (
     BackendError,
+    ConflictError,
+    LimitReachedError,
     NotFoundError,
     RagmemError,
     StorageError,
@@ -17,13 +19,15 @@ from ragmem.errors import (
 )
 
 RETRY_AFTER = "2"
-"""Seconds after which a busy store is worth another try: several times the longest write transaction."""
+"""Seconds after which a busy store, or a full inbox, is worth another try: several of the longest writes."""
 
 _STATUS: tuple[tuple[type[RagmemError], int], ...] = (
     (NotFoundError, 404),
+    (ConflictError, 409),
     (UsageError, 400),
     (BackendError, 503),
     (StoreBusyError, 503),
+    (LimitReachedError, 429),
     (StorageError, 507),
     (RagmemError, 500),
 )
@@ -43,7 +47,8 @@ def _answer(
 
 async def _known(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RagmemError)
-    headers = {"Retry-After": RETRY_AFTER} if isinstance(error, StoreBusyError) else None
+    passing = isinstance(error, StoreBusyError | LimitReachedError)
+    headers = {"Retry-After": RETRY_AFTER} if passing else None
     return _answer(status_of(error), str(error), error.hint, headers)
 
 

@@ -7,6 +7,9 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
+from ragmem.config.settings import ServeSettings
+from ragmem.errors import UsageError
+
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]/@?#\\\s]+)(:\d{1,5})?", re.IGNORECASE)
@@ -20,15 +23,38 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+def names_of(host: str, settings: ServeSettings, *, allow_remote: bool) -> "Names":
+    """Return the names of a server on this address.
+
+    Raises UsageError for an address that other machines reach, unless both the command line and config.toml
+    let them: a line that was copied or a file that was shared is not enough.
+    """
+    if is_loopback(host):
+        return Names(host, hosts=settings.hosts)
+    if not allow_remote:
+        raise UsageError(
+            f'"{host}" can be reached from other machines',
+            hint="listen on 127.0.0.1, or add --allow-remote if that is meant",
+        )
+    if not settings.allow_remote:
+        raise UsageError(
+            f'"{host}" can be reached from other machines, which config.toml does not allow',
+            hint="listen on 127.0.0.1, or set allow_remote = true in [serve] of config.toml as well",
+        )
+    return Names(host, remote=True, hosts=settings.hosts)
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of the server: loopback's and the address it listens on; `remote` lets every address in.
+    """The names of the server: loopback's, the address it listens on, and those that were configured.
 
-    An address as Host cannot be rebound: only a name can be made to mean another machine.
+    `remote` lets every address in: as Host it cannot be rebound, only a name can be made to mean another
+    machine.
     """
 
     host: str
     remote: bool = False
+    hosts: tuple[str, ...] = ()
 
     def knows(self, header: str) -> bool:
         """Tell whether a Host header (a name or address, perhaps with a port) is ours."""
@@ -36,7 +62,7 @@ class Names:
         if match is None:
             return False
         name = match["name"].lower().strip("[]")
-        if name in LOOPBACK_NAMES or name == self.host.lower():
+        if name in LOOPBACK_NAMES or name in {one.lower() for one in (self.host, *self.hosts)}:
             return True
         if not self.remote:
             return False

@@ -33,14 +33,14 @@ class WhileIdle:
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
 
-    def begin(self, label: str, total: int) -> None:
+    def begin(self, label: str, total: int, *, unit: str = "") -> None:
         """Raise NotIdleError where somebody asks."""
-        del label, total
+        del label, total, unit
         self.advance()
 
-    def advance(self, steps: int = 1) -> None:
+    def advance(self, steps: int = 1, *, told: str = "") -> None:
         """Raise NotIdleError where somebody asks."""
-        del steps
+        del steps, told
         if not self._activity.idle_since():
             raise NotIdleError
 

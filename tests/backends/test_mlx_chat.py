@@ -508,3 +508,14 @@ def test_a_process_that_asked_ends_cleanly_and_printed_nothing(chatty):
         env={**os.environ, "PYTHONWARNINGS": "default"},
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2\n", "")
+
+
+def test_a_stream_that_nobody_reads_on_frees_the_device_and_is_counted_as_dropped(chatty):
+    meter = RecordingMeter()
+    model = _open(chatty, meter=meter, timeout_s=60.0)
+    parts = model.stream("Tell me all.", max_tokens=100_000)
+    next(parts)
+    parts.close()
+    assert isinstance(model.complete("Name a colour.", max_tokens=4), str)
+    assert meter.calls[0].error == "dropped"
+    model.unload()

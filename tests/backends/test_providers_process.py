@@ -29,6 +29,12 @@ class Local(OpenAI):
 
 
 @pytest.fixture
+def ragmem(started):
+    """Return what runs commands in processes from their start: what they load is the point here."""
+    return started
+
+
+@pytest.fixture
 def configured():
     """Return a server, and the environment that names it."""
     with serving(Local()) as server:

@@ -19,6 +19,7 @@ from fastapi import FastAPI
 
 from ragmem.memory import Ragmem
 from ragmem.serve.app import create_app
+from ragmem.serve.log import Log
 from ragmem.serve.origin import Names
 from ragmem.services.hand_in import HandIn
 
@@ -84,8 +85,10 @@ class Client:
 
 
 @contextmanager
-def client_of(memory: Ragmem, *, warn: Callable[[str], None] = lambda _: None) -> Iterator[Client]:
-    app = create_app(memory, token=TOKEN, names=Names("127.0.0.1"), warn=warn)
+def client_of(
+    memory: Ragmem, *, warn: Callable[[str], None] = lambda _: None, log: Log | None = None
+) -> Iterator[Client]:
+    app = create_app(memory, token=TOKEN, names=Names("127.0.0.1"), warn=warn, log=log)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with asyncio.Runner() as runner:
@@ -189,7 +192,7 @@ def serving(home: Path, *arguments: str, **variables: str) -> Iterator[Server]:
             line = process.stderr.readline()
             assert line, "".join(said)
             said.append(line)
-            found = re.match(r"listening on (http://\S+), token in (.+)\n", line)
+            found = re.search(r"listening on (http://\S+), token in ([^\"\n]+)", line)
         yield Server(process, found[1], Path(found[2]).read_text().strip(), said)
     finally:
         if process.poll() is None:
@@ -197,7 +200,7 @@ def serving(home: Path, *arguments: str, **variables: str) -> Iterator[Server]:
         process.communicate()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def start() -> Callable[..., Any]:
     """Start a server process, as a context manager."""
     return serving
@@ -228,4 +231,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
         fill(home, memory)
     with serving(home) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def answering_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests of a module, over the notes, with a language model that answers by rule."""
+    home = tmp_path_factory.mktemp("answering")
+    with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
+        fill(home, memory)
+    model = {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
+    with serving(home, **model) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def tight_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests of a module, over the notes, with short limits on connections."""
+    home = tmp_path_factory.mktemp("tight")
+    with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
+        fill(home, memory)
+    limits = {
+        "RAGMEM_SERVE_HEAD_SECONDS": "0.7",
+        "RAGMEM_SERVE_BODY_SECONDS": "0.7",
+        "RAGMEM_SERVE_MAX_CONNECTIONS": "400",
+    }
+    with serving(home, **limits) as started:
         yield started

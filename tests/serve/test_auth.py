@@ -132,6 +132,14 @@ def test_a_remote_server_answers_to_addresses_and_its_name_but_to_no_other():
     assert not names.knows("evil.example")
 
 
+def test_a_configured_name_is_ours_and_no_name_beside_it():
+    names = Names("127.0.0.1", hosts=("Box.lan",))
+    assert all(names.knows(header) for header in ("box.lan", "BOX.LAN:9622", "localhost"))
+    assert not any(
+        names.knows(header) for header in ("box.lan.", "a.box.lan", "box.lan.evil.example", "10.0.0.7")
+    )
+
+
 def test_loopback_is_told_from_the_rest():
     assert all(is_loopback(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"))
     assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "192.168.1.5", "box.lan", ""))

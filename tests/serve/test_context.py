@@ -1,5 +1,7 @@
 """POST /context: what a session is told over HTTP, of its own projects, once."""
 
+import os
+
 from ragmem.domain.framing import OPENING
 
 PROMPT = "why do we deploy PostgreSQL with Kubernetes and who resized the full volume"
@@ -19,6 +21,18 @@ def test_a_session_is_told_at_its_start_and_at_a_new_topic_and_nothing_twice(cli
     switched = post(prompt=PROMPT)
     assert not set(switched["memory_ids"]) & set(begun["memory_ids"])
     assert post(prompt=f"{PROMPT} please")["reason"].startswith("the topic has not changed")
+
+
+def test_an_agent_research_and_a_session_that_forgot_are_told_by_themselves(client, tmp_path):
+    def post(**body):
+        return client.post("/context", session="s", cwd=str(tmp_path / "notes"), **body).json()
+
+    begun = post(assistant="codex")
+    assert post(event="start", again=True)["memory_ids"] == begun["memory_ids"]
+    assert post(event="start", agent="tester")["memory_ids"] == begun["memory_ids"]
+    asked = post(event="research", agent="searcher", prompt=PROMPT)
+    assert (asked["reason"], bool(asked["memory_ids"])) == ("research begins", True)
+    assert client.post("/context", session="s", event="end").status_code == 422
 
 
 def test_the_folder_of_the_session_names_its_project(client, tmp_path):
@@ -50,3 +64,18 @@ def test_what_names_no_session_or_project_is_refused(client):
     unknown = client.post("/context", session="s", projects=["nowhere"])
     assert unknown.status_code == 404
     assert "nowhere" in unknown.text
+
+
+def test_a_folder_of_a_request_is_a_name_and_git_never_runs_in_it(client, tmp_path, monkeypatch):
+    hostile, programs, witness = tmp_path / "hostile", tmp_path / "programs", tmp_path / "witness"
+    (hostile / ".git").mkdir(parents=True)
+    programs.mkdir()
+    git = programs / "git"
+    git.write_text(f"#!/bin/sh\necho x >> {witness}\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    for session in ("", "s1"):
+        for cwd in (str(hostile), "/etc", "../../etc/passwd", "/proc/self/root"):
+            answer = client.post("/context", prompt="why redis", cwd=cwd, session=session)
+            assert answer.status_code == 200, answer.text
+    assert not witness.exists()

@@ -11,8 +11,8 @@ import pytest
 
 from ragmem.catalog.model_record import ACTIVE
 from ragmem.domain.model import Supersession
-from ragmem.serve import asking
 from ragmem.serve.guard import MAX_BODY
+from ragmem.serve.lightrag import responding
 from ragmem.serve.workers import COUNT
 
 FILE_TOKEN = re.compile(r"\bm-[a-z2-7]{26}\b")
@@ -95,7 +95,10 @@ def test_a_prompt_ends_with_the_question(reader):
         )
     )
     assert answer["response"].startswith("<ragmem-memory>")
-    assert answer["response"].endswith("be brief\n\nAnswer in this form: List\n\nQuestion: PostgreSQL deploy")
+    assert answer["response"].endswith(
+        "be brief\n\nAnswer in this form: List\n\n<question>\nPostgreSQL deploy\n</question>"
+    )
+    assert answer["llm_generated"] is False
 
 
 def test_the_context_stays_within_its_tokens_and_cites_what_it_shows(reader):
@@ -167,7 +170,7 @@ def test_the_state_now_is_told_where_that_route_is_asked_for(reader):
         {"query": "  a  "},
         {"query": 7},
         {"query": "deploy", "mode": "telepathy"},
-        {"query": "deploy", "mode": "bypass"},
+        {"query": "", "mode": "bypass"},
         {"query": "deploy", "top_k": 0},
         {"query": "deploy", "chunk_top_k": 100_000},
         {"query": "de\ud800ploy"},
@@ -182,7 +185,11 @@ def test_a_question_that_cannot_be_asked_is_unprocessable(reader, path, body):
 
 
 def test_bypass_is_refused_with_the_reason(reader):
-    assert "none is configured" in reader.post("/query", query="deploy", mode="bypass").text
+    refused = reader.post("/query", query="deploy", mode="bypass")
+    assert refused.status_code == 400
+    assert "none is configured" in refused.json()["detail"]
+    assert "[language_model]" in refused.json()["hint"]
+    assert ok(reader.post("/query/data", query="deploy", mode="bypass"))["data"]["chunks"] == []
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b'"query"', b"\xff\xfe", b"[" * 100_000])
@@ -308,11 +315,11 @@ def test_an_event_time_without_a_zone_is_utc(client):
         ("/documents/texts", {"texts": ["one", "two"], "file_sources": ["one"]}, 400),
     ],
 )
-def test_a_text_that_cannot_be_stored_is_refused_and_nothing_is_stored(client, filled, path, body, status):
-    before = filled.catalog.memories.ids()
-    response = client.post(path, **body)
+def test_a_text_that_cannot_be_stored_is_refused_and_nothing_is_stored(reader, path, body, status):
+    before = ok(reader.get("/documents/status_counts"))
+    response = reader.post(path, **body)
     assert response.status_code == status, response.text
-    assert filled.catalog.memories.ids() == before
+    assert ok(reader.get("/documents/status_counts")) == before
 
 
 def test_a_file_source_is_a_name_and_never_read(client, tmp_path):
@@ -370,9 +377,11 @@ def test_a_graph_can_be_one_projects(reader):
     assert reader.get("/graph/label/list", project="nowhere").status_code == 404
 
 
-def test_health_reveals_nothing_without_the_token(client):
+def test_health_reveals_nothing_without_the_token(client, filled):
     public = client.send("GET", "/health", headers={"Authorization": "Bearer wrong"})
-    assert ok(public).keys() == {"status", "version"}
+    told = ok(public)
+    assert not {"counts", "states", "backends", "configuration", "working_directory"} & told.keys()
+    assert str(filled.settings.places.data) not in public.text
     private = ok(client.get("/health"))
     assert private["status"] == "healthy"
     assert private["counts"]["memories"] == 3
@@ -390,7 +399,6 @@ PATHS = [
     ("GET", "/docs"),
     ("GET", "/nowhere"),
     ("OPTIONS", "/query"),
-    ("GET", "//health"),
     ("GET", "/health/"),
     ("GET", "/health/../graphs"),
 ]
@@ -437,13 +445,7 @@ def test_a_large_body_is_refused_whether_announced_or_not(client):
     assert announced.status_code == 413
     unannounced = client.send("POST", "/documents/text", content=parts())
     assert unannounced.status_code == 413
-    assert "16 MB" in unannounced.json()["detail"]
-
-
-def test_the_description_says_that_there_is_no_language_model(reader):
-    document = ok(reader.get("/openapi.json"))
-    assert "No language model is\nconfigured" in document["info"]["description"]
-    assert "No language model is configured" in document["paths"]["/query"]["post"]["description"]
+    assert "larger than" in unannounced.json()["detail"]
 
 
 def test_an_empty_home_answers_that_nothing_is_stored_and_stays_empty(open_memory, connect):
@@ -524,7 +526,7 @@ def test_a_bug_shows_no_traceback(client, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(asking, "query", broken)
+    monkeypatch.setattr(responding, "respond", broken)
     response = client.post("/query", query="PostgreSQL")
     assert response.status_code == 500
     assert response.json()["detail"] == "this is a bug in ragmem"

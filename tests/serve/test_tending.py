@@ -60,7 +60,7 @@ def runs(memory):
     return memory.catalog.gc_runs.latest()
 
 
-def wait_for(what, seconds=20.0):
+def wait_for(what, seconds=60.0):
     until = time.monotonic() + seconds
     while not (found := what()) and time.monotonic() < until:
         time.sleep(0.05)
@@ -311,6 +311,7 @@ def test_a_server_tends_while_nobody_asks_and_goes_on_answering_until_it_is_told
                 f"{server.url}/query",
                 json={"query": "why does the tide importer time out"},
                 headers=server.headers,
+                timeout=60,
             )
             assert answer.status_code == 200
             return time.monotonic() - began
@@ -320,7 +321,7 @@ def test_a_server_tends_while_nobody_asks_and_goes_on_answering_until_it_is_told
         slowest = max(slowest, *(ask() for _ in range(3)))
         assert server.end() == 0
         assert [run.caller for run in found] == ["idle"], server.said
-        assert slowest < 5.0
+        assert slowest < 15
 
 
 @pytest.mark.parametrize(
@@ -351,10 +352,10 @@ def test_a_server_that_is_told_to_end_while_it_tends_ends_soon(open_memory, conn
 
     monkeypatch.setattr(Ragmem, "tend", endless)
     with connect(memory) as client:
-        client.runner.run(asyncio.to_thread(begun.wait, 20))
+        client.runner.run(asyncio.to_thread(begun.wait, 60))
         assert begun.is_set()
         began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert told == ["ended"]
 
 
@@ -369,7 +370,7 @@ def test_a_bug_that_ends_the_tending_is_told_at_once(open_memory, connect, monke
     def serve():
         monkeypatch.setattr(Ragmem, "tend", broken)
         with connect(memory, warn=lambda line: told.set() if "ZeroDivisionError" in line else None) as client:
-            client.runner.run(asyncio.to_thread(told.wait, 20))
+            client.runner.run(asyncio.to_thread(told.wait, 60))
             assert client.get("/health").status_code == 200
 
     with pytest.raises(ZeroDivisionError):

@@ -100,7 +100,15 @@ class OpenAI(Protocol):
     key = KEY
     usage = True
     understands = frozenset(
-        {"base64", "dimensions", "schema", "json", "temperature", "max_completion_tokens"}
+        {
+            "base64",
+            "dimensions",
+            "schema",
+            "json",
+            "temperature",
+            "max_completion_tokens",
+            "stream_options",
+        }
     )
     maximum = 2048
     reranks = ""
@@ -168,6 +176,8 @@ class OpenAI(Protocol):
         return {**answer, "usage": usage} if self.usage else answer
 
     def chat(self, body):
+        if "stream_options" in body and "stream_options" not in self.understands:
+            self.refuse(400, "Unrecognized request argument supplied: stream_options")
         if "max_tokens" in body and "max_completion_tokens" in body:
             self.refuse(400, "Setting 'max_tokens' and 'max_completion_tokens' at once is not supported.")
         limit = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
@@ -305,7 +315,6 @@ class Ollama(Protocol):
             rows = [row.tolist() for row in self.vectors(body["input"], body.get("dimensions", 0))]
             total = sum(map(self.words, body["input"]))
             return {"model": body["model"], "embeddings": rows, "prompt_eval_count": total}
-        assert body["stream"] is False
         prompt, options = body["messages"][-1]["content"], body["options"]
         assert options["num_ctx"] >= self.words(prompt) + options["num_predict"]
         text, cut = self.cut(self.said(prompt, body.get("format")), options["num_predict"])
@@ -340,6 +349,8 @@ class Gemini(Protocol):
         if seen.path == "/v1beta/models":
             return {"models": [{"name": f"models/{name}"} for name in self.names]}
         model, colon, method = seen.path.removeprefix("/v1beta/models/").partition(":")
+        if method == "streamGenerateContent":
+            assert seen.query == {"alt": ["sse"]}
         if not colon or model not in self.names:
             self.refuse(404, "NOT_FOUND", f"models/{model} is not found for API version v1beta")
         return (

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from provider_protocols import RefusedError, Reply, Seen
+from provider_streams import events_of
 
 
 class Server:
@@ -78,7 +79,11 @@ class Server:
 
     def _ordinary(self, seen):
         try:
-            return Reply(200, self.protocol.answer(seen))
+            answer = self.protocol.answer(seen)
+            events = events_of(self.protocol, seen, answer)
+            if events is None:
+                return Reply(200, answer)
+            return Reply(200, events[1], {"Content-Type": events[0]})
         except RefusedError as refused:
             return refused.reply
 

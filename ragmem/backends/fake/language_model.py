@@ -4,13 +4,14 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ragmem.errors import BackendError
 from ragmem.ports import Call, Meter, Purpose
 
 _NAME = re.compile(r"\b[A-Z][\w-]+")
+_WORD = re.compile(r"\s*\S+|\s+\Z")
 _MOST_NAMES = 12
 _CHARACTERS_PER_TOKEN = 4
 
@@ -84,6 +85,10 @@ class FakeLanguageModel:
                     Call("fake", self.model_id, self._purpose, tokens[0], tokens[1], error=error)
                 )
         return answer
+
+    def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
+        """Yield the same answer word by word."""
+        yield from _WORD.findall(self.complete(prompt, system=system, max_tokens=max_tokens))
 
 
 def _valid(prompt: str, system: str, schema: Mapping[str, Any] | None) -> str:

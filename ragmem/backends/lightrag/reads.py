@@ -202,11 +202,15 @@ def subgraph(
     if project is not None:
         return walk.around(connection, project, label, depth=depth, limit=limit)
     joined: dict[str, Any] = {"nodes": [], "edges": [], "is_truncated": False}
-    for workspace in _workspaces(connection, None):
+    workspaces = list(_workspaces(connection, None))
+    for left, workspace in zip(range(len(workspaces), 0, -1), workspaces, strict=True):
         room = limit - len(joined["nodes"])
         if room <= 0:
             joined["is_truncated"] = True
             break
+        if label == walk.ALL:
+            # The first project would take all the room, and the others be missed.
+            room = -(-room // left)
         found = walk.around(connection, workspace, label, depth=depth, limit=room)
         joined["is_truncated"] = joined["is_truncated"] or found["is_truncated"]
         for node in found["nodes"]:

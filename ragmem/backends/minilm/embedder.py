@@ -78,6 +78,11 @@ class MiniLmEmbedder:
         self._queries_lock = threading.Lock()
 
     @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._engine is not None
+
+    @property
     def engine(self) -> str:
         """Name of the engine that runs here: "numpy", "onnx" or "mlx"; loads it."""
         return self._open_engine().id

@@ -1,16 +1,18 @@
 """Chat models on MLX, through mlx-lm."""
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, cast
 
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.checkpoint import Checkpoint, find_problems, load
 from ragmem.backends.mlx.generation import (
-    Answer,
+    DroppedError,
     Patience,
     Prefixes,
     answer_many,
@@ -18,6 +20,7 @@ from ragmem.backends.mlx.generation import (
     can_batch,
 )
 from ragmem.backends.mlx.grammar import Grammars, Mask
+from ragmem.backends.mlx.parts import Parts
 from ragmem.backends.mlx.prompts import as_text, fit, read, render, strip_thoughts
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError, ConfigError
@@ -38,6 +41,8 @@ class _Request:
     system: str
     max_tokens: int
     schema: Mapping[str, Any] | None
+    tell: Callable[[str], None] | None = None
+    """Gets the parts of the answer to a lone prompt as they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,29 @@ class MlxLanguageModel:
         """Return the completion, without what the model thought aloud."""
         return self._ask([prompt], _Request(as_text(system), max_tokens, json_schema))[0]
 
+    def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
+        """Yield the parts of the completion as they are generated; closing it ends the generation."""
+        given: SimpleQueue[str | BaseException | None] = SimpleQueue()
+        patience = Patience(self._seconds)
+        request = _Request(as_text(system), max_tokens, None, given.put)
+
+        def work() -> None:
+            try:
+                self._ask([prompt], request, patience)
+            except BaseException as error:  # noqa: BLE001 - it is the reader's
+                given.put(error)
+            else:
+                given.put(None)
+
+        threading.Thread(target=work, name="mlx-stream", daemon=True).start()
+        try:
+            while (part := given.get()) is not None:
+                if isinstance(part, BaseException):
+                    raise part
+                yield part
+        finally:
+            patience.drop()
+
     def complete_many(
         self,
         prompts: Sequence[str],
@@ -120,18 +148,21 @@ class MlxLanguageModel:
         """Whether the model is in memory."""
         return self._resident.loaded
 
-    def _ask(self, prompts: Sequence[str], request: _Request) -> list[str]:
+    def _ask(self, prompts: Sequence[str], request: _Request, patience: Patience | None = None) -> list[str]:
         """Return the answers to prompts that are generated side by side, each counted."""
         for _ in prompts:
             if self._meter is not None:
                 self._meter.admit(self._purpose)
-        patience = Patience(self._seconds)
+        patience = patience or Patience(self._seconds)
         began = time.monotonic()
         try:
             replies = self._resident.use(self._answer, prompts, request, patience)
         except TimeoutError as error:
             self._record([(0, 0, "timeout")] * len(prompts), time.monotonic() - began)
             raise BackendError(str(error), hint="raise timeout_s in [language_model]") from error
+        except DroppedError:
+            self._record([(0, 0, "dropped")] * len(prompts), time.monotonic() - began)
+            raise
         except Exception as error:
             self._record([(0, 0, "failed")] * len(prompts), time.monotonic() - began)
             if isinstance(error, BackendError):
@@ -194,19 +225,35 @@ class MlxLanguageModel:
         caches = [cache for cache, _ in began]
         rest = [tokens[known:] for tokens, (_, known) in zip(asked, began, strict=True)]
         masks = [self._start_mask(loaded, request.schema) for _ in prompts]
+        parts = (
+            Parts(lambda so_far: self._text(tokenizer, so_far, request), request.tell)
+            if request.tell
+            else None
+        )
         if len(prompts) > 1 and can_batch(caches):
             answers = answer_many(
                 checkpoint, rest, caches, max_tokens=longest, masks=masks, patience=patience
             )
         else:
             answers = [
-                answer_one(checkpoint, tokens, cache, max_tokens=longest, mask=mask, patience=patience)
+                answer_one(
+                    checkpoint,
+                    tokens,
+                    cache,
+                    max_tokens=longest,
+                    mask=mask,
+                    patience=patience,
+                    more=parts.more if parts else lambda _: None,
+                )
                 for tokens, cache, mask in zip(rest, caches, masks, strict=True)
             ]
-        return [
-            self._read(tokenizer, tokens, answer, request)
+        replies = [
+            _Reply(self._text(tokenizer, answer.tokens, request), len(tokens), len(answer.tokens), answer.cut)
             for tokens, answer in zip(asked, answers, strict=True)
         ]
+        if parts:
+            parts.end(replies[0].text)
+        return replies
 
     def _begin(
         self, loaded: _Loaded, system: str, tokens: list[int], patience: Patience
@@ -226,11 +273,9 @@ class MlxLanguageModel:
             loaded.grammars = Grammars(loaded.checkpoint.tokenizer)
         return loaded.grammars.start(schema)
 
-    def _read(self, tokenizer: Any, asked: list[int], answer: Answer, request: _Request) -> _Reply:
-        text = read(tokenizer, answer.tokens)
-        if request.schema is None or not self._constrained:
-            text = strip_thoughts(text)
-        return _Reply(text, len(asked), len(answer.tokens), answer.cut)
+    def _text(self, tokenizer: Any, tokens: list[int], request: _Request) -> str:
+        text = read(tokenizer, tokens)
+        return strip_thoughts(text) if request.schema is None or not self._constrained else text
 
 
 def _load(folder: Path) -> _Loaded:

@@ -115,8 +115,12 @@ def answer_one(
     max_tokens: int,
     mask: Mask | None,
     patience: Patience,
+    more: Callable[[list[int]], None] = lambda _: None,
 ) -> Answer:
-    """Return the likeliest tokens after these, of which the cache lacks all or the last ones."""
+    """Return the likeliest tokens after these, of which the cache lacks all or the last ones.
+
+    `more` gets those so far after each.
+    """
     import mlx.core as mx
     from mlx_lm import stream_generate
 
@@ -138,6 +142,7 @@ def answer_one(
             patience.check()
             found.append(response.token)
             reason = response.finish_reason
+            more(found)
     return Answer(found if reason == "length" else found[:-1], reason == "length")
 
 

@@ -5,13 +5,14 @@ Shapes: docs.claude.com/en/api/messages. JSON comes as the input of a tool that 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.openai import model_names
-from ragmem.backends.providers.provider import Ask, Completion, Provider, Request
+from ragmem.backends.providers.provider import Ask, Completion, Part, Provider, Request
 from ragmem.backends.providers.schemas import in_words, strict
 
 _TOOL = "answer"
@@ -60,12 +61,38 @@ class _Messages:
                 text += part["text"]
         return Completion(text, cut=cut, refusal="refusal" if ending == "refusal" else "")
 
+    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request with `stream`."""
+        del refused
+        return replace(request, body={**request.body, "stream": True})
+
+    def part(self, event: Any) -> Part:
+        """Return the text of an event, or what the first and the last one say of the answer."""
+        match event["type"]:
+            case "message_start":
+                return Part(tokens_in=_prompt_tokens(event["message"]["usage"]))
+            case "content_block_delta":
+                return Part(event["delta"].get("text", ""))
+            case "message_delta":
+                ending = event["delta"].get("stop_reason")
+                return Part(
+                    cut=ending in _CUT,
+                    refusal="refusal" if ending == "refusal" else "",
+                    tokens_out=(event.get("usage") or {}).get("output_tokens"),
+                )
+            case _:
+                return Part()
+
     def tokens(self, answer: Any) -> tuple[int, int] | None:
-        """Return what `usage` says; tokens from a cache are tokens of the prompt."""
-        usage = answer["usage"]
-        cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-        prompt = usage["input_tokens"] + sum(usage.get(name) or 0 for name in cached)
-        return prompt, usage["output_tokens"]
+        """Return what `usage` says."""
+        return _prompt_tokens(answer["usage"]), answer["usage"]["output_tokens"]
+
+
+def _prompt_tokens(usage: Any) -> int:
+    """Return the tokens of the prompt; those from a cache are some of them."""
+    cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
+    tokens: int = usage["input_tokens"] + sum(usage.get(name) or 0 for name in cached)
+    return tokens
 
 
 def root(url: str) -> str:

@@ -1,15 +1,19 @@
 """The language model of a provider: a prompt in, text or JSON out."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ragmem.backends.providers.exchange import exchange
-from ragmem.backends.providers.provider import Ask, ChatProtocol, Provider, Request
+from ragmem.backends.providers.exchange import concede, exchange
+from ragmem.backends.providers.provider import Ask, ChatProtocol, Part, Provider, Request
 from ragmem.backends.providers.settings import Settings
-from ragmem.backends.providers.transport import Account, Transport
+from ragmem.backends.providers.streaming import Stream
+from ragmem.backends.providers.transport import CHARACTERS_PER_TOKEN, Account, Transport
+from ragmem.domain.redaction import redact
 from ragmem.errors import BackendError
 
+_THINKS, _THOUGHT_ENDS = "<think>", "</think>"
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```\w*[ \t]*\n(.*?)\n[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
@@ -45,47 +49,140 @@ class ProviderLanguageModel:
         What reached max_tokens is returned as far as it goes, JSON too. Where that is a thought alone, or no
         JSON had begun, it raises BackendError like a refusal, an empty answer, and a failed request.
         """
-        ask = Ask(self._settings.model, _valid(prompt), _valid(system), max_tokens, json_schema)
+        ask = Ask(self._settings.model, _valid(redact(prompt)[0]), _valid(system), max_tokens, json_schema)
 
         def build(refused: frozenset[str]) -> Request:
             return self._protocol.request(ask, refused=refused)
 
-        purpose = self._settings.purpose
         answer = exchange(
             self._transport,
             build,
             refused=self._refused,
-            patience=self._transport.patience(purpose),
-            account=Account(
-                self.model_id, purpose, (len(prompt) + len(system)) // 4 + 1, self._protocol.tokens
-            ),
+            patience=self._transport.patience(self._settings.purpose),
+            account=self._account(prompt, system),
         )
-        try:
+        with self._reading():
             completion = self._protocol.read(answer)
-        except (KeyError, IndexError, AttributeError) as error:
-            raise self._transport.odd(f"no {error}") from None
-        except (TypeError, ValueError) as error:
-            raise self._transport.odd(str(error)) from None
-        if completion.refusal:
-            raise BackendError(
-                f'"{ask.model}" of {self._provider.name} refuses to answer ({completion.refusal})',
-                hint=f"ask in other words, or use another model in {self._settings.place}",
-            )
         text = _THOUGHT.sub("", _valid(completion.text))
         if json_schema is not None:
             text = without_fence(text)
         begun = text if json_schema is None else _BRACKET.search(text)
-        if completion.cut and not begun:
+        self._check(ask, text, refusal=completion.refusal, unbegun=completion.cut and not begun)
+        return text
+
+    def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
+        """Yield the parts of the completion as the provider sends them; errors as of `complete`.
+
+        A server that knows of no parts gives one. What breaks off is an error after some parts.
+        """
+        ask = Ask(self._settings.model, _valid(redact(prompt)[0]), _valid(system), max_tokens, None)
+
+        def build(refused: frozenset[str]) -> Request:
+            return self._protocol.in_parts(self._protocol.request(ask, refused=refused), refused=refused)
+
+        patience = self._transport.patience(self._settings.purpose)
+        account = self._account(prompt, system)
+        with ExitStack() as opened:
+
+            def begin(request: Request) -> Stream:
+                context = self._transport.streaming(
+                    request.path, request.body, patience=patience, account=account
+                )
+                return opened.enter_context(context)
+
+            stream = concede(begin, build, refused=self._refused)
+            yield from self._told(stream, ask)
+
+    def _told(self, stream: Stream, ask: Ask) -> Iterator[str]:
+        """Yield the text of a stream, without what the model thought aloud before."""
+        thoughts, said, refusal, cut = Thoughts(), False, "", False
+        counted: list[int | None] = [None, None]
+        for event in stream:
+            with self._reading():
+                part = self._whole(event) if stream.is_whole else self._protocol.part(event)
+            refusal, cut = part.refusal or refusal, part.cut or cut
+            for place, tokens in enumerate((part.tokens_in, part.tokens_out)):
+                counted[place] = tokens if tokens is not None else counted[place]
+            if counted[0] is not None and counted[1] is not None:
+                stream.tokens = counted[0], counted[1]
+            stream.characters += len(part.text)
+            if text := thoughts.without(_valid(part.text)):
+                said = True
+                yield text
+        if rest := thoughts.rest():
+            said = True
+            yield rest
+        self._check(ask, "said" if said else "", refusal=refusal, unbegun=cut and not said)
+
+    def _whole(self, answer: Any) -> Part:
+        completion = self._protocol.read(answer)
+        counted = self._protocol.tokens(answer) or (None, None)
+        return Part(completion.text, completion.cut, completion.refusal, *counted)
+
+    def _account(self, prompt: str, system: str) -> Account:
+        estimate = (len(prompt) + len(system)) // CHARACTERS_PER_TOKEN + 1
+        return Account(self.model_id, self._settings.purpose, estimate, self._protocol.tokens)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn what reading an answer raises that is not as its protocol says into an error."""
+        try:
+            yield
+        except (KeyError, IndexError, AttributeError) as error:
+            raise self._transport.odd(f"no {error}") from None
+        except (TypeError, ValueError) as error:
+            raise self._transport.odd(str(error)) from None
+
+    def _check(self, ask: Ask, text: str, *, refusal: str, unbegun: bool) -> None:
+        """Raise BackendError for an answer that is none."""
+        named = f'"{ask.model}" of {self._provider.name}'
+        if refusal:
             raise BackendError(
-                f'"{ask.model}" of {self._provider.name} did not finish within {max_tokens} tokens',
+                f"{named} refuses to answer ({refusal})",
+                hint=f"ask in other words, or use another model in {self._settings.place}",
+            )
+        if unbegun:
+            raise BackendError(
+                f"{named} did not finish within {ask.max_tokens} tokens",
                 hint="where it thinks aloud first, turn that off: docs/providers.md",
             )
         if not text:
             raise BackendError(
-                f'"{ask.model}" of {self._provider.name} answered nothing',
-                hint=f"use another model in {self._settings.place}",
+                f"{named} answered nothing", hint=f"use another model in {self._settings.place}"
             )
-        return text
+
+
+class Thoughts:
+    """Leaves out of a text in parts what a model thought aloud before its answer."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._over = False
+        self._thought = False
+
+    def without(self, part: str) -> str:
+        """Return what of the text so far is told now; what may be a thought yet is held back."""
+        if self._over:
+            return part
+        self._held += part
+        begun = self._held.lstrip()
+        if begun.startswith(_THINKS):
+            self._thought = True
+            _, ended, rest = begun.partition(_THOUGHT_ENDS)
+            # What is blank after a thought belongs to it.
+            if not ended or not rest.lstrip():
+                return ""
+            begun = rest.lstrip()
+        elif _THINKS.startswith(begun):
+            return ""
+        else:
+            begun = self._held
+        self._over = True
+        return begun
+
+    def rest(self) -> str:
+        """Return what was held back and is no thought, at the end of the text."""
+        return "" if self._over or self._thought else self._held
 
 
 def without_fence(text: str) -> str:

@@ -1,25 +1,22 @@
 """One HTTP request and its answer: no repetition, no redirect that would carry the key to another server."""
 
 import ipaddress
-import json
 import threading
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-import orjson
-
 from ragmem.backends.providers.failures import Failures
 from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock, Patience
 from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.streaming import LONGEST_ANSWER, Stream, parsed
 from ragmem.backends.providers.threads import within
 from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
     import httpx
 
-LONGEST_ANSWER = 64 * 2**20
 MOST_REDIRECTS = 3
 GRACE_S = 0.05
 """A time-out that the client notices itself closes the connection; only what it misses is left behind."""
@@ -45,6 +42,18 @@ class Connection:
 
         Every failure is a ProviderError, but for that of a key or a client that cannot be had (BackendError).
         """
+        response, body = self._answered(method, url, content, patience=patience, whole=True)
+        return self._read(url, response, body)
+
+    def stream(self, url: str, content: bytes, *, patience: Patience) -> Stream:
+        """Send one request and return its answer as it comes, to be closed; failures as in `send`."""
+        response, _ = self._answered("POST", url, content, patience=patience, whole=False)
+        return Stream(response, self._failures, self._clock, url=url, seconds=patience.timeout_s)
+
+    def _answered(
+        self, method: str, url: str, content: bytes | None, *, patience: Patience, whole: bool
+    ) -> tuple["httpx.Response", bytes]:
+        """Return an answer that is no error, read as a `whole` or not at all."""
         seconds = patience.timeout_s
         if patience.until is not None:
             seconds = min(seconds, patience.until - self._clock.now())
@@ -53,7 +62,8 @@ class Connection:
         until = self._clock.now() + seconds
         try:
             got = within(
-                lambda: self._got(method, url, content, seconds=seconds, until=until), seconds + GRACE_S
+                lambda: self._got(method, url, content, seconds=seconds, until=until, whole=whole),
+                seconds + GRACE_S,
             )
         except TimeoutError:
             got = None
@@ -64,8 +74,11 @@ class Connection:
         response, body = got
         if not response.is_success:
             raise self._failures.refused(response.status_code, response.headers, body)
+        return response, body
+
+    def _read(self, url: str, response: "httpx.Response", body: bytes) -> Any:
         try:
-            answer = _parsed(body)
+            answer = parsed(body)
         except (ValueError, RecursionError):
             raise self._failures.not_json(url, body) from None
         # LM Studio and OpenRouter tell some errors with status 200.
@@ -81,7 +94,7 @@ class Connection:
             self._client = None
 
     def _got(
-        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float
+        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
     ) -> "tuple[httpx.Response, bytes] | BackendError | None":
         """Return an answer, what was wrong, or None where it took too long.
 
@@ -90,7 +103,7 @@ class Connection:
         import httpx
 
         try:
-            return self._followed(method, url, content, seconds=seconds, until=until)
+            return self._followed(method, url, content, seconds=seconds, until=until, whole=whole)
         except httpx.TimeoutException:
             return None
         # A name that cannot be written for a resolver is a UnicodeError.
@@ -104,17 +117,17 @@ class Connection:
             return error.with_traceback(None)
 
     def _followed(
-        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float
+        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
     ) -> tuple["httpx.Response", bytes]:
         for _ in range(MOST_REDIRECTS + 1):
-            response, body = self._receive(method, url, content, seconds=seconds, until=until)
+            response, body = self._receive(method, url, content, seconds=seconds, until=until, whole=whole)
             if not response.is_redirect:
                 return response, body
             url = self._redirected(url, response)
         raise self._failures.redirected(url)
 
     def _receive(
-        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float
+        self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
     ) -> tuple["httpx.Response", bytes]:
         import httpx
 
@@ -126,6 +139,8 @@ class Connection:
         client = self._opened()
         request = client.build_request(method, url, content=content, headers=headers, timeout=seconds)
         response = client.send(request, stream=True)
+        if response.is_success and not whole:
+            return response, b""
         parts, size = [], 0
         try:
             for part in response.iter_bytes():
@@ -174,14 +189,6 @@ class Connection:
                         hint="look at HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE",
                     ) from None
             return self._client
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        # Servers in Python write NaN, which is no JSON; it is better refused as a number than as a syntax.
-        return json.loads(body)
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ragmem.backends.providers.failures import ProviderError
 from ragmem.backends.providers.pacing import Patience
 from ragmem.backends.providers.provider import Request
 from ragmem.backends.providers.transport import Account, Transport
+
+Answer = TypeVar("Answer")
 
 # How servers name what they refuse.
 _NAMED: Mapping[str, re.Pattern[str]] = {
@@ -20,6 +22,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
         "max_completion_tokens": r"max_completion_tokens",
         "thinking": r"think",
         "tool": r"\btools?\b|tool_choice",
+        "stream_options": r"stream_options|include_usage",
         "schema": r"response_?format|schema|grammar|strict|output_config|\bformat\b",
         "json": r"response_?format|json|mime",
     }.items()
@@ -39,11 +42,22 @@ def exchange(
     account: Account,
 ) -> Any:
     """Return the answer; `refused` keeps what this server is not to be asked again."""
+    return concede(
+        lambda request: transport.post(request.path, request.body, patience=patience, account=account),
+        build,
+        refused=refused,
+    )
+
+
+def concede(
+    send: Callable[[Request], Answer], build: Callable[[frozenset[str]], Request], *, refused: set[str]
+) -> Answer:
+    """Return what sending gives, with less asked for each time that the server refuses something."""
     without = set(refused)
     while True:
         request = build(frozenset(without))
         try:
-            answer = transport.post(request.path, request.body, patience=patience, account=account)
+            answer = send(request)
         except ProviderError as error:
             less = _concession(error, request)
             if not less or less in without:

@@ -5,10 +5,11 @@ Shapes: ai.google.dev/api (models.batchEmbedContents, models.generateContent). L
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.provider import Ask, Completion, Known, Provider, Request
+from ragmem.backends.providers.provider import Ask, Completion, Known, Part, Provider, Request
 from ragmem.backends.providers.schemas import in_words, subset
 from ragmem.ports import Role
 
@@ -88,6 +89,20 @@ class _Contents:
         ending = candidate.get("finishReason", "STOP")
         cut = ending == "MAX_TOKENS"
         return Completion(text, cut=cut, refusal="" if cut or ending == "STOP" else str(ending).lower())
+
+    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request at the path that answers with events."""
+        del refused
+        path = request.path.replace(":generateContent", ":streamGenerateContent?alt=sse")
+        return replace(request, path=path)
+
+    def part(self, event: Any) -> Part:
+        """Return the part of the first candidate; each event is an answer of its own."""
+        if not event.get("candidates") and not event.get("promptFeedback"):
+            return Part()
+        completion = self.read(event)
+        counted = self.tokens(event) if "promptTokenCount" in (event.get("usageMetadata") or {}) else None
+        return Part(completion.text, completion.cut, completion.refusal, *(counted or (None, None)))
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return what `usageMetadata` says; thoughts are paid for like words."""

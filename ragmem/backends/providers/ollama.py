@@ -4,10 +4,11 @@ Shapes: github.com/ollama/ollama, docs/api.md.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.provider import Ask, Completion, Known, Provider, Request
+from ragmem.backends.providers.provider import Ask, Completion, Known, Part, Provider, Request
 from ragmem.backends.providers.vectors import estimate_tokens
 from ragmem.ports import Role
 
@@ -69,6 +70,21 @@ class _Chat:
     def read(self, answer: Any) -> Completion:
         """Return the message."""
         return Completion(answer["message"]["content"], cut=answer.get("done_reason") == "length")
+
+    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request with `stream`."""
+        del refused
+        return replace(request, body={**request.body, "stream": True})
+
+    def part(self, event: Any) -> Part:
+        """Return a piece of the message; the last event has the counts."""
+        counted = (self.tokens(event) or (None, None)) if event.get("done") else (None, None)
+        return Part(
+            (event.get("message") or {}).get("content") or "",
+            event.get("done_reason") == "length",
+            "",
+            *counted,
+        )
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return what was evaluated; a prompt that the server remembers counts as nothing."""

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.provider import Ask, Completion, Known, Provider, Request
+from ragmem.backends.providers.provider import Ask, Completion, Known, Part, Provider, Request
 from ragmem.backends.providers.schemas import in_words, strict
 from ragmem.backends.providers.vectors import by_index
 from ragmem.ports import Role
@@ -92,6 +92,25 @@ class OpenAIChat:
         ending = choice.get("finish_reason")
         refusal = message.get("refusal") or ("content filter" if ending == "content_filter" else "")
         return Completion(content, cut=ending == "length", refusal=" ".join(str(refusal).split())[:200])
+
+    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request with `stream`, and a last event with the usage where the server has that."""
+        body, optional = {**request.body, "stream": True}, [*request.optional]
+        if "stream_options" not in refused:
+            body["stream_options"] = {"include_usage": True}
+            optional.append("stream_options")
+        return Request(request.path, body, optional)
+
+    def part(self, event: Any) -> Part:
+        """Return the first choice of an event; the last ones have none."""
+        counted = self.tokens(event) or (None, None)
+        if not event.get("choices"):
+            return Part(tokens_in=counted[0], tokens_out=counted[1])
+        choice = event["choices"][0]
+        delta = choice.get("delta") or {}
+        ending = choice.get("finish_reason")
+        refusal = delta.get("refusal") or ("content filter" if ending == "content_filter" else "")
+        return Part(delta.get("content") or "", ending == "length", str(refusal), *counted)
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return what `usage` says."""

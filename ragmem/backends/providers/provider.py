@@ -44,6 +44,17 @@ class Completion:
     refusal: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one event of an answer in parts tells; `tokens_in` and `tokens_out` are sums where it has any."""
+
+    text: str = ""
+    cut: bool = False
+    refusal: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
 class EmbeddingProtocol(Protocol):
     """How texts become vectors in one protocol.
 
@@ -78,6 +89,14 @@ class ChatProtocol(Protocol):
 
     def read(self, answer: Any) -> Completion:
         """Return what the model answered."""
+        ...
+
+    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request for the same answer as events, while it is being made."""
+        ...
+
+    def part(self, event: Any) -> Part:
+        """Return what an event tells."""
         ...
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:

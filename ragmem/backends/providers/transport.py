@@ -2,10 +2,10 @@
 
 import importlib
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -16,6 +16,7 @@ from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock, Pacing, Patience, backoff
 from ragmem.backends.providers.provider import Provider
 from ragmem.backends.providers.settings import Settings, url_problem
+from ragmem.backends.providers.streaming import Stream
 from ragmem.errors import BackendError
 from ragmem.ports import Call, Purpose
 
@@ -25,7 +26,10 @@ LOOK_S = 3.0
 MOST_TOKENS = 10**9
 """No request has more; what a server counts beyond is not believed."""
 
+CHARACTERS_PER_TOKEN = 4
+
 Tokens = tuple[int, int]
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,19 @@ class Account:
     purpose: Purpose
     estimate: int
     tokens: Callable[[Any], Tokens | None]
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What an attempt has spent; None where no answer came."""
+
+    spent: Tokens | None = None
+
+    def read(self, stream: Stream, account: Account) -> None:
+        """Take what an answer in parts told of its tokens, or estimate them."""
+        told = stream.tokens
+        guess = account.estimate, -(-stream.characters // CHARACTERS_PER_TOKEN)
+        self.spent = told if told is not None and _sound(told) else guess
 
 
 class Transport:
@@ -81,14 +98,50 @@ class Transport:
         account: Account,
     ) -> Any:
         """Return the answer's JSON; each attempt is admitted by the meter before, and recorded after."""
+        content = self._content(body)
+
+        def send() -> Any:
+            return self._attempt(path, content, patience=patience, account=account)
+
+        return self._repeated(send, patience)
+
+    @contextmanager
+    def streaming(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        patience: Patience,
+        account: Account,
+    ) -> Iterator[Stream]:
+        """Yield an answer that comes in parts, once its head is there; counted as in `post`, when it ends.
+
+        What breaks off after the head is not repeated: somebody has read a part of it.
+        """
+        content = self._content(body)
+
+        def begin() -> tuple[Stream, ExitStack]:
+            with ExitStack() as opened:
+                attempt = opened.enter_context(self._attempting(patience, account))
+                stream = self._connection.stream(f"{self._root}{path}", content, patience=patience)
+                opened.callback(attempt.read, stream, account)
+                return stream, opened.pop_all()
+
+        stream, opened = self._repeated(begin, patience)
+        with opened, closing(stream):
+            yield stream
+
+    def _content(self, body: Mapping[str, Any]) -> bytes:
         if problem := url_problem(self._root):
             # As good as a server that is down: full text answers, and what is handed in is kept.
             raise BackendError(problem, hint=f"write url in {self._settings.place}")
-        content = orjson.dumps({**body, **self._settings.body})
+        return orjson.dumps({**body, **self._settings.body})
+
+    def _repeated(self, send: Callable[[], Answer], patience: Patience) -> Answer:
         attempt = 0
         while True:
             try:
-                return self._attempt(path, content, patience=patience, account=account)
+                return send()
             except ProviderError as error:
                 delay = self._delay(error, attempt, patience)
                 if delay is None:
@@ -107,6 +160,14 @@ class Transport:
         self._connection.close()
 
     def _attempt(self, path: str, content: bytes, *, patience: Patience, account: Account) -> Any:
+        with self._attempting(patience, account) as attempt:
+            answer = self._connection.send("POST", f"{self._root}{path}", content, patience=patience)
+            attempt.spent = _counted(answer, account) or (account.estimate, 0)
+            return answer
+
+    @contextmanager
+    def _attempting(self, patience: Patience, account: Account) -> Iterator["_Attempt"]:
+        """Let an attempt have its turn; it is admitted by the meter before, and recorded after."""
         self._pacing.wait(patience)
         meter = self._settings.meter
         if meter is not None:
@@ -115,20 +176,18 @@ class Transport:
             if not patience.hurried:
                 place.enter_context(self._places)
             started = self._clock.now()
-            error, answer, counted = "", None, None
+            error, attempt = "", _Attempt()
             try:
-                answer = self._connection.send("POST", f"{self._root}{path}", content, patience=patience)
-                counted = _counted(answer, account)
+                yield attempt
             except ProviderError as failure:
                 error = failure.word
                 raise
             finally:
-                if meter is not None and (error or answer is not None):
+                if meter is not None and (error or attempt.spent):
                     seconds = self._clock.now() - started
-                    spent = counted or ((0, 0) if error else (account.estimate, 0))
+                    spent = attempt.spent or (0, 0)
                     name = self._provider.name
                     meter.record(Call(name, account.model, account.purpose, *spent, seconds, error))
-        return answer
 
     def _delay(self, error: ProviderError, attempt: int, patience: Patience) -> float | None:
         if not error.again or attempt >= patience.retries or patience.over.is_set():
@@ -163,5 +222,8 @@ def _counted(answer: Any, account: Account) -> Tokens | None:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return None
     # JSON may have anything in their place, and a cap is reckoned with them.
-    sound = told is not None and all(type(one) is int and 0 <= one <= MOST_TOKENS for one in told)
-    return told if sound else None
+    return told if told is not None and _sound(told) else None
+
+
+def _sound(told: Tokens) -> bool:
+    return all(type(one) is int and 0 <= one <= MOST_TOKENS for one in told)

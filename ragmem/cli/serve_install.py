@@ -1,0 +1,95 @@
+"""`ragmem serve --install` and `--uninstall`: have the system start the server, or no longer."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragmem.cli.common import say, tell
+from ragmem.errors import EXIT_NO, EXIT_OK, RagmemError
+
+if TYPE_CHECKING:
+    from ragmem.services.autostart import Service
+
+LOG_NAME = "serve.log"
+
+
+def install(options: Sequence[str], *, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
+    """Write the service and turn it on where that can be done from here; else say what to run."""
+    from ragmem.services import autostart
+
+    service, missing = _service(options, home=home, state=state)
+    if dry_run:
+        say(f"would write {service.path}:\n\n{service.content}")
+        _say_commands("would run", service.start)
+        return EXIT_OK
+    again = service.path.exists()
+    autostart.install(service)
+    if not quiet:
+        say(f"{'wrote anew' if again else 'wrote'} {service.path}")
+        for name in missing:
+            tell(f"warning: the service does not see {name}: write that into config.toml")
+    if not autostart.reaches_manager(service):
+        _say_commands(
+            "it is not started, as this session cannot reach the manager of services; run", service.start
+        )
+        return EXIT_OK
+    if again:
+        _let_go(service)
+    autostart.run(service.start)
+    if not quiet:
+        say("it runs now and at each login")
+        if service.path.suffix == ".service":
+            tell("to let it run while you are not logged in: loginctl enable-linger")
+    return EXIT_OK
+
+
+def uninstall(*, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
+    """Turn the service off and remove its file; 1 where there is none."""
+    from ragmem.services import autostart
+
+    service, _ = _service((), home=home, state=state)
+    if not service.path.exists():
+        tell(f"there is no {service.path}")
+        return EXIT_NO
+    if dry_run:
+        _say_commands("would run", service.stop)
+        say(f"would remove {service.path}")
+        return EXIT_OK
+    reached = autostart.reaches_manager(service)
+    if reached:
+        autostart.require_ours(service)
+        _let_go(service)
+    autostart.uninstall(service)
+    if reached:
+        autostart.run(service.after)
+    if not quiet:
+        say(f"removed {service.path}")
+    return EXIT_OK
+
+
+def _service(options: Sequence[str], *, home: Path, state: Path) -> "tuple[Service, list[str]]":
+    from ragmem.services import autostart
+
+    environment, missing = autostart.environment_for(os.environ, home=home, cwd=Path.cwd())
+    wish = autostart.Wish(sys.executable, options, environment, state / LOG_NAME)
+    service = autostart.service_for(sys.platform, wish, home=home, environ=os.environ, user=os.getuid())
+    return service, missing
+
+
+def _let_go(service: "Service") -> None:
+    """Turn the service off; one that is off already is as good."""
+    from ragmem.services import autostart
+
+    try:
+        autostart.run(service.stop)
+    except RagmemError as error:
+        tell(f"note: {error}")
+
+
+def _say_commands(what: str, commands: Sequence[Sequence[str]]) -> None:
+    say(f"{what}:")
+    for command in commands:
+        say(f"  {shlex.join(command)}")

@@ -1,0 +1,135 @@
+"""What was handed in together, for whoever asks later what became of it; and files as texts."""
+
+from collections import OrderedDict
+from html.parser import HTMLParser
+from pathlib import PurePosixPath
+
+from fastapi import HTTPException
+
+from ragmem.errors import UsageError
+from ragmem.memory import Ragmem
+from ragmem.serve import asking
+from ragmem.serve.lightrag.document_list import INSERTED
+from ragmem.serve.models import TextRequest, TextResponse
+
+KEPT = 1_000
+"""Hand-ins that are remembered."""
+
+WEB_PAGES = (".html", ".htm")
+TYPES = tuple(
+    sorted(
+        {
+            *(".md", ".markdown", ".mdc", ".rst", ".adoc", ".org", ".txt", ".log", ".csv", ".sql", ".css"),
+            *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".conf", ".cfg", ".xml", ".sh"),
+            *(".py", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".rb", ".php", ".java", ".kt", ".swift"),
+            *(".c", ".h", ".cc", ".cpp", ".hpp", ".cs"),
+            *WEB_PAGES,
+        }
+    )
+)
+"""Ends of names of files that are text."""
+
+LONGEST_NAME = 255
+
+
+class Tracks:
+    """Which memories were handed in under which track id; the latest ones."""
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+
+    def keep(self, answer: TextResponse) -> TextResponse:
+        """Remember what an answer tells, and return it."""
+        self._ids[answer.track_id] = tuple(answer.memory_ids)
+        while len(self._ids) > KEPT:
+            self._ids.popitem(last=False)
+        return answer
+
+    def of(self, track_id: str) -> tuple[str, ...]:
+        """Return the memories of a track id; none where it is not known (any more)."""
+        if (found := self._ids.get(track_id)) is not None:
+            return found
+        return (track_id.removeprefix(INSERTED),) if track_id.startswith(INSERTED) else ()
+
+
+def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> TextResponse:
+    """Store the text of a file under its name; nothing is opened, and no path is made of the name.
+
+    Raises HTTPException 415 for a type that is no text, UsageError for one that holds none, and ConflictError
+    where another text has its name: of two folders' README.md the second must not take the first's place.
+    """
+    source = plain_name(name)
+    suffix = PurePosixPath(source).suffix.lower()
+    if suffix not in TYPES:
+        raise HTTPException(
+            415, f'files "{suffix or source}" are not read; GET /documents/supported_file_types'
+        )
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f'"{source}" is no UTF-8: byte {error.start} is invalid', hint="convert it: iconv -t utf-8"
+        ) from error
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    title = ""
+    if suffix in WEB_PAGES:
+        page = _WebPage()
+        page.feed(text)
+        page.close()
+        text, title = page.text, page.title
+    if not text.strip():
+        raise UsageError(f'"{source}" holds no text', hint="send a file with text")
+    return asking.store_text(
+        memory,
+        TextRequest(text=text, file_source=source, title=title[:200], project=project),
+        replacing=False,
+    )
+
+
+def plain_name(name: str) -> str:
+    """Return the last part of a file's name without control characters; raises UsageError for none."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    kept = "".join(char for char in last if char.isprintable()).strip()[-LONGEST_NAME:]
+    if not kept.strip("."):
+        raise UsageError("the file has no name", hint="send its name, such as notes.md")
+    return kept.encode("utf-8", "replace").decode("utf-8")
+
+
+class _WebPage(HTMLParser):
+    """The text of a web page, a line for each block; scripts and styles are left out."""
+
+    _SILENT = frozenset({"script", "style", "template", "noscript", "head", "svg"})
+    _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+    _BLOCKS = _HEADINGS | {"p", "div", "li", "tr", "br", "pre", "section", "article", "table", "ul", "ol"}
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._parts: list[str] = []
+        self._silent = 0
+        self._titled = False
+        self.title = ""
+
+    @property
+    def text(self) -> str:
+        lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
+        return "\n".join(line for line in lines if line)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self._titled = tag == "title"
+        self._silent += tag in self._SILENT
+        if tag in self._BLOCKS:
+            self._parts.append(f"\n{'#' * int(tag[1])} " if tag in self._HEADINGS else "\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._titled = False
+        if tag in self._SILENT:
+            self._silent = max(0, self._silent - 1)
+        if tag in self._BLOCKS:
+            self._parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if self._titled:
+            self.title = (self.title + data).strip()
+        elif not self._silent:
+            self._parts.append(data)

@@ -1,0 +1,103 @@
+"""What the server tells of itself, with the fields that LightRAG's page reads; plain functions that block."""
+
+import os
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from ragmem import __version__
+from ragmem.memory import Ragmem
+from ragmem.serve.asking import readable
+from ragmem.serve.lightrag.graph_reading import MAX_NODES
+from ragmem.serve.lightrag.pipeline import Pipeline
+from ragmem.serve.lightrag.server_models import HealthResponse
+from ragmem.serve.lightrag.webui import Page, has_page
+from ragmem.serve.workers import COUNT
+
+SHOWN_NODES = 1_000
+"""Nodes that LightRAG's page draws unless somebody wants more; it slows down with several thousand."""
+
+
+@cache
+def core_version() -> str:
+    """Return the version of LightRAG, which is not imported for it; "" where it is not installed.
+
+    Read once: its file of metadata is long, and read anew it was most of what /health cost.
+    """
+    try:
+        return version("lightrag-hku")
+    except PackageNotFoundError:
+        return ""
+
+
+def health(memory: Ragmem, pipeline: Pipeline, *, authorised: bool) -> HealthResponse:
+    """Answer GET /health; without the token the database is not even looked at."""
+    told = HealthResponse(
+        version=__version__,
+        core_version=core_version(),
+        api_version=__version__,
+        webui_available=has_page(Page.ADMIN),
+        workspace_available=has_page(Page.WORKSPACE),
+        pipeline_busy=pipeline.busy,
+        pipeline_active=pipeline.busy,
+    )
+    if not authorised:
+        return told
+    there = readable(memory)
+    overview = memory.catalog.overview
+    told.states = overview.count_by("state") if there else {}
+    told.projects = len(overview.count_by("project")) if there else 0
+    told.counts = {}
+    if there:
+        stored = {"memories": sum(told.states.values()), "chunks": overview.chunks()}
+        told.counts = {**stored, **memory.store.statistics()}
+    told.backends = {"models": memory.settings.models.backend, "store": memory.settings.store.backend}
+    told.working_directory = str(memory.settings.places.data)
+    told.input_directory = "sources.toml"
+    told.configuration = _configuration(memory)
+    told.pipeline_scanning = pipeline.busy
+    told.pipeline_destructive_busy = False
+    told.pipeline_pending_enqueues = 0
+    told.server_mode, told.workers = "uvicorn", 1
+    told.keyed_locks = {
+        "process_id": os.getpid(),
+        "current_status": {"total_mp_locks": 0, "total_async_locks": 0},
+    }
+    return told
+
+
+def _configuration(memory: Ragmem) -> dict[str, Any]:
+    settings = memory.settings
+    model, embedding, reranker = settings.language_model, settings.models, settings.reranker
+    storage = settings.store.backend
+    return {
+        "llm_binding": model.backend or None,
+        "llm_binding_host": None,
+        "llm_model": model.model or None,
+        "embedding_binding": embedding.backend,
+        "embedding_binding_host": None,
+        "embedding_model": embedding.model or embedding.backend,
+        "kv_storage": storage,
+        "doc_status_storage": storage,
+        "graph_storage": storage,
+        "vector_storage": storage,
+        "workspace": settings.store.profile,
+        "max_graph_nodes": min(SHOWN_NODES, MAX_NODES),
+        "enable_rerank": bool(reranker.model),
+        "rerank_binding": reranker.backend or None,
+        "rerank_model": reranker.model or None,
+        "rerank_binding_host": None,
+        "min_rerank_score": 0,
+        "cosine_threshold": settings.query.min_similarity,
+        "related_chunk_number": settings.query.candidates,
+        "max_async": COUNT,
+        "embedding_func_max_async": COUNT,
+        "max_parallel_insert": 1,
+        "summary_language": "the text's",
+        "force_llm_summary_on_merge": 0,
+        "enable_llm_cache": False,
+        "enable_llm_cache_for_extract": True,
+        "vlm_process_enable": False,
+        "parser_routing": "ragmem",
+        "role_llm_config": {},
+    }

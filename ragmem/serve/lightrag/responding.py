@@ -1,0 +1,116 @@
+"""The response to a question: the context, what a language model would be asked, or its answer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragmem.domain.redaction import redact
+from ragmem.errors import BackendError, UsageError
+from ragmem.memory import Ragmem
+from ragmem.serve import answers, asking
+from ragmem.serve.models import QueryRequest, QueryResponse, Reference
+from ragmem.services.answering import Answerer, Wanted, prompt_of
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A response as far as memory goes: its text, or with `answerer` what that is asked."""
+
+    text: str
+    references: list[Reference] | None
+    notes: list[str]
+    wanted: Wanted
+    answerer: Answerer | None = None
+
+    def parts(self) -> Iterator[str]:
+        """Yield the response in parts; raises BackendError where the model fails, also after some parts."""
+        if self.answerer is not None:
+            yield from self.answerer.stream(self.wanted)
+        else:
+            yield from paragraphs(self.text)
+
+
+def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
+    """Find what answers a request, and what a language model is to be asked of it.
+
+    Where nothing was found no model is asked: it would make something up. Raises UsageError for a bypass
+    without a model, and what `asking.ask` raises.
+    """
+    if request.mode == "bypass":
+        return _bypass(memory, request)
+    routed = asking.ask(memory, request)
+    answer = routed.answer
+    block, matches = answers.context_block(answer, request)
+    listed = answers.references(matches, content=bool(request.include_chunk_content))
+    sources = [
+        f"{redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
+        for match, reference in zip(matches, listed, strict=True)
+    ]
+    wanted = _wanted(request, block, sources)
+    notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
+    text = block or answers.NOTHING_FOUND
+    answerer = None
+    if request.only_need_prompt:
+        text = prompt_of(wanted)
+    elif block and not request.only_need_context:
+        answerer = _answerer(memory, notes)
+    return Prepared(text, listed if request.include_references else None, notes, wanted, answerer)
+
+
+def respond(prepared: Prepared, request: QueryRequest) -> QueryResponse:
+    """Answer POST /query, but for the time it takes; blocks where a language model answers.
+
+    Where the model fails, the context is the response and a note says why; a bypass raises BackendError.
+    """
+    text, generated = prepared.text, False
+    if prepared.answerer is not None:
+        try:
+            text, generated = prepared.answerer.answer(prepared.wanted), True
+        except BackendError as error:
+            if request.mode == "bypass":
+                raise
+            prepared.notes.append(f"not answered in words: {error.told}")
+    found = QueryResponse(response=text, response_time=0.0, notes=prepared.notes)
+    found.llm_generated = generated
+    if request.mode != "bypass":
+        found.references = prepared.references
+    return found
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield a text in its paragraphs, which together are the text."""
+    first, *others = text.split("\n\n")
+    yield first
+    for other in others:
+        yield f"\n\n{other}"
+
+
+def _bypass(memory: Ragmem, request: QueryRequest) -> Prepared:
+    wanted = _wanted(request, "", ())
+    if request.only_need_prompt or request.only_need_context:
+        return Prepared(prompt_of(wanted) if request.only_need_prompt else "", [], [], wanted)
+    answerer = memory.answerer()
+    if answerer is None:
+        raise UsageError(
+            'the mode "bypass" asks a language model alone, and none is configured',
+            hint="configure one below [language_model] of config.toml, or ask in another mode",
+        )
+    return Prepared("", [], [], wanted, answerer)
+
+
+def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
+    try:
+        return memory.answerer()
+    except BackendError as error:
+        notes.append(f"not answered in words: {error.told}")
+        return None
+
+
+def _wanted(request: QueryRequest, block: str, sources: list[str] | tuple[str, ...]) -> Wanted:
+    return Wanted(
+        question=request.query,
+        context=block,
+        sources=sources,
+        history=[(one.role, one.content) for one in request.conversation_history or ()],
+        wishes=request.user_prompt or "",
+        form=request.response_type or "",
+    )

@@ -1,0 +1,1 @@
+"""Our own HTTP interface: `/v1/memory/...`, with the names and JSON fields of the command line."""

@@ -1,0 +1,131 @@
+"""The fields that several requests and answers of `/v1/memory` share."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+)
+
+PREFIX = "/v1/memory"
+
+MOST = 200
+"""Items of a page at most."""
+
+PAGE = 50
+"""Items of a page unless another number is asked for."""
+
+_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+_ID = r"^[A-Za-z0-9]{4,26}$"
+_SINCE = (
+    r"^(\d{1,5} ?[hdwmyHDWMY]|[12]\d{3}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
+    r"(Z|[+-]\d{2}:\d{2})?)?|now|today|yesterday)$"
+)
+
+
+Label = Annotated[str, StringConstraints(max_length=1_024, pattern=_PRINTABLE)]
+"""A name on one line."""
+
+Id = Annotated[
+    str,
+    StringConstraints(pattern=_ID),
+    Field(description="A memory's id, or the beginning of one that no other has: 4 characters or more."),
+]
+
+IdInPath = Annotated[
+    str,
+    Path(
+        description="A memory's id, or the beginning of one that no other has: 4 characters or more.",
+        pattern=_ID,
+        examples=["3q7hn2zk5x4m"],
+    ),
+]
+
+Since = Annotated[
+    str,
+    Query(
+        description="From this moment on: a date, a moment, or a span back from now (`7d`, `3w`, `6m`).",
+        pattern=_SINCE,
+        examples=["2026-03-15", "30d"],
+    ),
+]
+
+Until = Annotated[
+    str,
+    Query(
+        description="Before this moment, which is written like `since`.",
+        pattern=_SINCE,
+        examples=["2026-06-01"],
+    ),
+]
+
+When = Annotated[str, StringConstraints(pattern=_SINCE)]
+"""A moment in a request's body, as `Since` in its query."""
+
+Projects = Annotated[
+    list[Label] | None,
+    Query(
+        max_length=100,
+        description="Only these projects: name, id, or `user`; repeatable. Without it all projects.",
+    ),
+]
+
+Cursor = Annotated[
+    str,
+    Query(
+        max_length=2_048,
+        pattern=r"^[A-Za-z0-9_-]*$",
+        description="`next` of the page before; the other parameters stay the same.",
+    ),
+]
+
+Limit = Annotated[int, Query(ge=1, le=MOST, description="Items at most.")]
+
+
+def _is_true(value: bool) -> bool:  # noqa: FBT001 - pydantic calls it so
+    if not value:
+        raise ValueError("it must be true")
+    return value
+
+
+def _is_no_truth(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("it must be a number")  # noqa: TRY004 - pydantic takes no TypeError
+    return value
+
+
+NO_TRUTH = BeforeValidator(_is_no_truth)
+"""For a whole number in a body: 616.0 is one as well, as JSON has it, but true is none."""
+
+Confirmed = Annotated[
+    StrictBool,
+    AfterValidator(_is_true),
+    Field(description="Must be true: nothing goes by accident.", json_schema_extra={"const": True}),
+]
+"""That a request is meant; 1 is not true."""
+
+Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""A moment of an answer: RFC 3339 in UTC, to the second."""
+
+
+class Shape(BaseModel):
+    """A part of an answer; further fields may come with later releases."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Request(BaseModel):
+    """The body of a request; a field with a slip is refused rather than lost."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def example(**fields: Any) -> ConfigDict:
+    """Return the configuration of a model that shows this example in the description."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})

@@ -1,0 +1,166 @@
+"""The memory as a whole over HTTP: counts, time, sources, health, log, what assistants were given."""
+
+import asyncio
+import threading
+import uuid
+
+import pytest
+
+from ragmem.memory import Ragmem
+from ragmem.serve import workers
+from ragmem.serve.v1 import overview
+
+
+def ok(response):
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_stats_count_what_the_list_has(api):
+    stats = api.read("stats")
+    assert stats["catalog"]["total"]["memories"] == api.read("memories", limit=1)["total"]
+    assert stats["store"]["entities"] > 0
+
+
+def test_stats_that_one_has_are_not_sent_again_until_they_change(api):
+    tag = api.get("stats").headers["ETag"]
+    assert api.http.get("/v1/memory/stats", headers={"If-None-Match": tag}).status_code == 304
+    api.stored(f"Tin {uuid.uuid4().hex}.")
+    assert api.http.get("/v1/memory/stats", headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("by", "starts"),
+    [
+        ("day", ["1987-06-28", "1987-07-01", "1987-07-31"]),
+        ("week", ["1987-06-22", "1987-06-29", "1987-07-27"]),
+        ("month", ["1987-06-01", "1987-07-01"]),
+        ("year", ["1987-01-01"]),
+    ],
+)
+def test_the_timeline_counts_each_memory_once_by_span_and_kind(api, by, starts):
+    tag = uuid.uuid4().hex
+    for day, kind in (("06-28", "error"), ("07-01", "error"), ("07-01", "general"), ("07-31", "error")):
+        api.stored(f"Tin of {day} {kind} {tag}.", tags=[tag], kind=kind, event_time=f"1987-{day}T12:00:00Z")
+    timeline = api.read("timeline", by=by, tag=tag)
+    assert [one["start"] for one in timeline["buckets"]] == starts
+    assert sum(one["total"] for one in timeline["buckets"]) == timeline["total"] == 4
+    assert all(sum(one["kinds"].values()) == one["total"] for one in timeline["buckets"])
+    assert (timeline["first"], timeline["last"]) == ("1987-06-28T12:00:00Z", "1987-07-31T12:00:00Z")
+    july = api.read("memories", tag=tag, since="1987-07-01", until="1987-07-02")
+    assert july["total"] == 2
+    assert api.read("timeline", by=by, tag=tag, kind="general")["total"] == 1
+
+
+def test_events_before_1970_stand_on_their_day(api):
+    tag = uuid.uuid4().hex
+    api.stored(f"Lead {tag}.", tags=[tag], event_time="1969-12-31T23:59:59Z")
+    assert [one["start"] for one in api.read("timeline", tag=tag)["buckets"]] == ["1969-12-31"]
+
+
+def test_sources_and_projects_tell_what_is_stored(api):
+    sources = {one["source"]: one for one in api.read("sources")["sources"]}
+    assert sources["ingest"]["memories"] > 0
+    assert sources["ingest"]["enabled"] is None
+    assert sources["memory"]["globs"]
+    projects = {one["name"]: one["memories"] for one in api.read("projects")["projects"]}
+    assert projects["garden"] == 1
+
+
+def test_health_tells_what_doctor_finds_and_writes_nothing(api):
+    before = api.read("stats")["catalog"]["total"]["memories"]
+    health = api.read("health")
+    assert health["status"] in {"ok", "warning"}
+    assert sum(health["counts"].values()) == len(health["checks"])
+    assert {"home", "disk"} <= {one["name"] for one in health["checks"]}
+    assert api.read("health")["checked_at"] == health["checked_at"]
+    assert api.read("stats")["catalog"]["total"]["memories"] == before
+
+
+def test_all_who_ask_for_the_health_wait_in_one_thread(open_memory, connect, monkeypatch):
+    examined, answered, times = overview._examine, threading.Event(), []
+
+    def examined_late(memory):
+        times.append(answered.wait(20))
+        return examined(memory)
+
+    monkeypatch.setattr(overview, "_examine", examined_late)
+    with connect(open_memory()) as client:
+
+        async def ask_meanwhile():
+            asked = [
+                asyncio.create_task(client.http.get("/v1/memory/health")) for _ in range(2 * workers.COUNT)
+            ]
+            for _ in range(5):
+                assert (await client.http.get("/documents/status_counts")).status_code == 200
+            answered.set()
+            return await asyncio.gather(*asked)
+
+        answers = client.runner.run(ask_meanwhile())
+    assert times == [True]
+    assert {one.status_code for one in answers} == {200}
+    assert len({one.json()["checked_at"] for one in answers}) == 1
+
+
+def test_the_log_tells_what_was_done_without_texts(api):
+    secretly = uuid.uuid4().hex
+    api.stored(f"Nickel {secretly}.")
+    response = api.get("log", limit=1)
+    assert ok(response)["log"][0]["operation"] == "ingest"
+    assert secretly not in response.text
+
+
+def test_injections_tell_who_was_given_what_and_why(api):
+    session = uuid.uuid4().hex
+    told = ok(api.post("context", session=session, event="start", projects=["notes"]))
+    assert told["context"], told["reason"]
+    found = api.read("injections", session=session)["injections"]
+    assert found
+    assert {one["session"] for one in found} == {session}
+    assert all(one["reason"] for one in found)
+    by_memory = api.read("injections", memory=found[0]["memory"][:12])["injections"]
+    assert session in {one["session"] for one in by_memory}
+    assert api.get("injections", memory="zzzzzzzz").status_code == 404
+
+
+def test_records_are_listed_by_type(api):
+    word = uuid.uuid4().hex
+    with Ragmem.open(environ=api.environ, home=api.home, cwd=api.home / "notes") as beside:
+        beside.add_gotcha(f"psycopg resets {word}", trigger="a load balancer", solution="pin 3.2")
+    found = api.read("records", type="gotcha", project="notes")["records"]
+    assert any(word in str(one["fields"]) for one in found)
+    assert api.read("records", type="pattern", project="garden")["records"] == []
+
+
+def test_the_impact_of_unknown_code_is_refused_with_the_next_step(api):
+    response = api.get("impact", symbol="deploy.run", project="notes")
+    assert response.status_code in {400, 404}
+    assert "ragmem ingest --code" in response.json()["hint"]
+
+
+EMPTY = [
+    "memories",
+    "graph",
+    "entities",
+    "communities",
+    "archive",
+    "gc/runs",
+    "stats",
+    "sources",
+    "projects",
+    "timeline",
+    "log",
+    "injections",
+    "records",
+    "decay",
+]
+
+
+def test_what_is_empty_is_listed_as_such_and_nothing_is_created(open_memory, connect, tmp_path):
+    with connect(open_memory()) as client:
+        for path in EMPTY:
+            assert client.get(f"/v1/memory/{path}").status_code == 200, path
+        assert client.get("/v1/memory/memories/abcdefgh").status_code == 404
+        assert ok(client.post("/v1/memory/query", query="anything at all"))["matches"] == []
+        assert client.get("/v1/memory/lifecycle").status_code == 404
+    assert not list((tmp_path / "ragmem").rglob("memory.db"))

@@ -18,7 +18,11 @@ OFFLINE = "--offline"
 def main() -> None:
     """Run the command line of this process and exit."""
     _open_closed_streams()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if sys.argv[1:2] in (["hook"], ["mcp"]):
+        # Nothing is left to be written, and an assistant waits: Python's own end takes some milliseconds.
+        os._exit(code)
+    sys.exit(code)
 
 
 def _open_closed_streams() -> None:
@@ -31,6 +35,12 @@ def _open_closed_streams() -> None:
 
 def run(arguments: "Sequence[str]") -> int:
     """Return the exit code of a command line; every error has become one line on stderr."""
+    if arguments[:1] == ["hook"]:
+        return _hook(arguments[1:])
+    if arguments[:2] == [OFFLINE, "hook"]:
+        # It reaches no further than a socket of this machine; what it starts goes offline by itself.
+        os.environ["RAGMEM_OFFLINE"] = "1"
+        return _hook(arguments[2:])
     if arguments[:1] == [OFFLINE]:
         return _run_offline(arguments[1:])
     if os.environ.get("RAGMEM_OFFLINE"):
@@ -50,7 +60,7 @@ def _run_offline(arguments: "Sequence[str]") -> int:
         return _run(arguments)
     finally:
         options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-        if not {"-q", "--quiet"}.intersection(options) and options[:1] not in (["hook"], ["__complete"]):
+        if not {"-q", "--quiet"}.intersection(options) and options[:1] != ["__complete"]:
             _say_beside(f"{offline.report()}\n")
 
 
@@ -92,22 +102,34 @@ def _dispatch(arguments: "Sequence[str]") -> int:
             from ragmem.complete import complete
 
             return complete(rest)
-        case ["hook", *rest]:
-            from ragmem.hooks.entry import hook
-
-            return hook(rest)
         case ["ingest", *rest] if "--buffer" in rest:
             from ragmem.buffer import accept, request_of
 
             # What it does not know, and what is wrong, is the whole command line's to tell.
             if request := request_of(rest):
                 return accept(request, environ=os.environ, home=_home(), cwd=os.getcwd())  # noqa: PTH109
+        case ["mcp", *rest]:
+            from ragmem.tools import stdio
+
+            # An assistant waits for the handshake.
+            if options := stdio.options_of(rest):
+                return stdio.run(options)
     # Before numpy is imported: its threads cost 70 ms of processor time at each start, and the embedder has
     # threads of its own, which two BLAS threads would only hinder.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ragmem.cli.app import run_command_line
 
     return run_command_line(arguments)
+
+
+def _hook(arguments: "Sequence[str]") -> int:
+    """Run the hook of an assistant, which must not be disturbed, not even by a broken installation."""
+    try:
+        from ragmem.hooks.entry import hook
+
+        return hook(arguments)
+    except BaseException:  # noqa: BLE001 - `ragmem doctor` tells a person what is wrong
+        return EXIT_OK
 
 
 def _home() -> str:
@@ -153,13 +175,17 @@ def _report_bug(error: Exception) -> int:
     import tempfile
     import traceback
 
+    from ragmem.domain.redaction import redact
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="ragmem-bug-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as file:
         file.write(f"ragmem {__version__}, Python {sys.version}\n")
-        traceback.print_exception(error, file=file)
+        # It is made to be sent to somebody, and a message may quote what was being read.
+        file.write(redact("".join(traceback.format_exception(error)))[0])
     _complain(
-        f"this is a bug in ragmem: {type(error).__name__}: {error}", f"please report it with {file.name}"
+        redact(f"this is a bug in ragmem: {type(error).__name__}: {error}")[0],
+        f"please report it with {file.name}",
     )
     return EXIT_BUG
 

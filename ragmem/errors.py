@@ -53,8 +53,16 @@ class NotFoundError(UsageError):
     """A source, memory or entity that was named does not exist (exit code 2)."""
 
 
+class ConflictError(UsageError):
+    """What is asked for cannot be in the state that things are in (exit code 2)."""
+
+
 class SourceError(RagmemError):
     """A file could not be read as a source; the message names the file (exit code 3)."""
+
+
+class LimitReachedError(RagmemError):
+    """What is bounded, such as the inbox of an agent, is full; try again later (exit code 3)."""
 
 
 class StorageError(RagmemError):

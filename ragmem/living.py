@@ -78,11 +78,11 @@ class Living(Receiving):
 
         Good counts as a recall of the session too, bad takes that back. Raises NotFoundError.
         """
-        from ragmem.services.living import rate
+        from ragmem.services.living import living, rate
         from ragmem.services.recalls import session_id
 
         self.require()
-        memory = self.catalog.memories.resolve(prefix)
+        memory = living(self.catalog, prefix)
         if verdict == "good" and session_id(session):
             self.recalled_ids([memory.id], session=session)
         self.absorb_recalls()
@@ -95,10 +95,10 @@ class Living(Receiving):
         What gc has found superseded holds again once it is pinned. Raises NotFoundError. Pinning twice is
         pinning once.
         """
-        from ragmem.services.living import pin
+        from ragmem.services.living import living, pin
 
         self.require()
-        memory = self.catalog.memories.resolve(prefix)
+        memory = living(self.catalog, prefix)
         pin(self.catalog, memory.id, pinned=pinned, now=now())
         return memory
 

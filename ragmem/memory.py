@@ -4,23 +4,29 @@
 ...     answer = memory.query("how do we deploy")
 """
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragmem.answering import Answering
 from ragmem.backends.composed import ComposedModels
 from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.checking import Checking
 from ragmem.config import Settings
+from ragmem.conversing import Conversing
 from ragmem.domain.model import USER, Draft, Memory
 from ragmem.errors import BackendError
 from ragmem.living import Living
 from ragmem.opening import Opened, now
 from ragmem.ports import Models
 from ragmem.recording import Recording
+from ragmem.scrubbing import Scrubbing
+from ragmem.telling import Telling
 from ragmem.tending import Tending
 
 __all__ = ["Ragmem", "now"]
@@ -28,7 +34,7 @@ __all__ = ["Ragmem", "now"]
 if TYPE_CHECKING:
     from ragmem.config.settings import SignalRule
     from ragmem.readers.scope import ProjectFinder
-    from ragmem.services.anticipation import Anticipated
+    from ragmem.services.anticipation import Anticipated, Event
     from ragmem.services.assistance import Assistance
     from ragmem.services.calibration import Calibration
     from ragmem.services.code_report import CodeReport
@@ -49,7 +55,7 @@ if TYPE_CHECKING:
 # Services are imported where they are used: a question must not pay for what only seeding needs.
 
 
-class Ragmem(Living, Tending, Recording, Opened):
+class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering, Conversing, Opened):
     """One open memory: the catalog, the models and the store of a home; opened lazily, closed by `with`.
 
     May be used from several threads; each opens a connection of its own, which lives until `close`.
@@ -180,19 +186,28 @@ class Ragmem(Living, Tending, Recording, Opened):
         session: str,
         prompt: str = "",
         *,
+        event: "Event" = "",
+        agent: str = "",
+        assistant: str = "",
+        again: bool = False,
         projects: Sequence[str] = (),
         everywhere: bool = False,
         cwd: Path | None = None,
         tokens: int | None = None,
         max_chars: int | None = None,
         at: datetime | None = None,
+        until: float = math.inf,
     ) -> "Anticipated":
         """Return what a running session should know now and was not shown yet; mostly nothing.
 
-        Of the project that holds `cwd` (None: where this process is) and of the user, unless others are
-        named; outside of any project of the user alone. See `services.anticipation`.
+        `event` is start, prompt or research ("": prompt where there is one, else start); `agent` is one
+        within the session, `again` says that the session lost sight of all that it was shown. Of the project
+        that holds `cwd` (None: where this process is) and of the user, unless others are named; outside of
+        any project of the user alone. `until` is the moment of `time.monotonic` from which nobody waits. See
+        `services.anticipation`.
         """
-        from ragmem.services.anticipation import Tools, Wanted, anticipate
+        from ragmem.catalog.injections import Kept
+        from ragmem.services.anticipation import Occasion, Tools, Wanted, anticipate
 
         self.require()
         told = anticipate(
@@ -205,6 +220,8 @@ class Ragmem(Living, Tending, Recording, Opened):
                 now=at or now(),
                 respite=self._respite(),
                 home=str(self.home),
+                kept=Kept(timedelta(days=self.settings.injection.keep_days), self.settings.injection.keep),
+                until=until,
             ),
             session,
             prompt,
@@ -213,8 +230,15 @@ class Ragmem(Living, Tending, Recording, Opened):
                 tokens,
                 max_chars,
             ),
+            occasion=Occasion(event, agent, assistant, again),
         )
-        if prompt.strip():
+        if event in {"", "prompt"} and prompt.strip() and not agent:
+            from ragmem.services.reminding import with_reminder
+
+            told = with_reminder(
+                told, self.catalog, session=session, max_chars=max_chars, now=at or now(), until=until
+            )
+        if event != "start" and prompt.strip():
             # What a session is told when it begins, it is told unasked.
             self.recalled_ids((memory.id for memory in told.context.memories), session=session)
         return told
@@ -371,6 +395,7 @@ class Ragmem(Living, Tending, Recording, Opened):
         explain: bool = False,
         rebuild: bool = False,
         llm: bool = True,
+        wait: bool = True,
         progress: "Progress | None" = None,
     ) -> "SeedReport":
         """Bring the memory up to date with the sources on disk.
@@ -400,6 +425,7 @@ class Ragmem(Living, Tending, Recording, Opened):
             rebuild=rebuild and not dry_run,
             now=now(),
             progress=progress or Silent(),
+            wait=wait,
         )
         if not dry_run:
             self.models.remember()

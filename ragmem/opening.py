@@ -14,6 +14,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.config import ModelSettings, Settings, load
+from ragmem.domain.redaction import apply_rules
 from ragmem.errors import ConfigError, UsageError
 from ragmem.ports import Models, Store
 
@@ -34,6 +35,9 @@ class Opened:
 
     def __init__(self, settings: Settings, *, home: Path, cwd: Path, models: Models | None = None) -> None:
         self.settings = settings
+        # What is shown and sent follows them as what is stored, in modules that know no settings.
+        secrets = settings.secrets
+        apply_rules(store=not secrets.redact, allow=secrets.allow, extra=secrets.extra)
         self.home = home
         self.cwd = cwd
         self.catalog = Catalog(_database_of(settings))

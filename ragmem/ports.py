@@ -122,6 +122,19 @@ class CompletesMany(Protocol):
         ...
 
 
+@runtime_checkable
+class Streams(Protocol):
+    """What a language model may offer besides: a completion part by part, while it is being made."""
+
+    def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
+        """Yield the parts of what `complete` would return; to close the iterator is to want no more of it.
+
+        The first part may be long in coming. Raises BackendError as `complete` does, also after some parts:
+        what was yielded by then is not all.
+        """
+        ...
+
+
 class Reranker(Protocol):
     """Reads a question together with each text, and says how well it answers."""
 

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ragmem.domain.model import State
+from ragmem.domain.purity import purified_text
+from ragmem.domain.redaction import redact_document, secrets_are_stored
 from ragmem.errors import BackendError
 from ragmem.inbox import Receipt, folder_in, put
 from ragmem.inbox.reading import is_empty
@@ -13,6 +15,7 @@ from ragmem.opening import Opened, now
 from ragmem.readers.roots import marked_root
 
 if TYPE_CHECKING:
+    from ragmem.services.hook_events import TakenUp
     from ragmem.services.inbox import Drained
     from ragmem.services.inbox_waiting import Waiting
     from ragmem.services.progress import Progress
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 RESPITE = 1.0
 """Seconds until the inbox is looked at again where the last look could not take in all of it: one question
 may come here several times, and a server's questions must not all wait for a writer that is busy."""
+
+EVENTS_S = 3.0
+"""Seconds that a command which takes in what waits gives to what hooks have left."""
 
 
 class Receiving(Opened):
@@ -49,30 +55,44 @@ class Receiving(Opened):
         It belongs to the project of the folder that this memory was opened in, unless one is named. Raises
         what `ragmem.inbox.put` raises.
         """
+        named = {name: purified_text(value) for name, value in (metadata or {}).items()}
         return put(
             self.settings.places.data,
-            text,
+            purified_text(text),
             folder=self.cwd,
             root=marked_root(str(self.cwd), str(self.home)),
             at_ns=time.time_ns(),
             type=type,
-            title=title,
+            title=purified_text(title),
             project=project,
             spec=spec,
             session=session,
-            tags=tags,
-            metadata=metadata,
+            tags=[purified_text(tag) for tag in tags],
+            metadata=named if secrets_are_stored() else redact_document(named),
             event_time=event_time,
         )
 
     def take_in(self) -> "Drained":
         """Take everything that waits in the inbox into the catalog; vectors and graph are made later.
 
-        Raises StoreBusyError and StorageError where that cannot be written; what waits then goes on waiting.
+        Of what hooks have left, as much as a command has the time for. Raises StoreBusyError and
+        StorageError where that cannot be written; what waits then goes on waiting.
         """
         from ragmem.services.inbox import drain
 
-        return drain(self.catalog, self.settings, home=self.home, now=now())
+        drained = drain(self.catalog, self.settings, home=self.home, now=now())
+        self.take_events(seconds=EVENTS_S)
+        return drained
+
+    def take_events(self, *, seconds: float | None = None) -> "TakenUp":
+        """Take up what hooks have left, for as long (None: all of it); vectors and graph are made later.
+
+        Raises StoreBusyError and StorageError where the catalog cannot be written; what waits then goes on
+        waiting.
+        """
+        from ragmem.services.hook_events import take_events
+
+        return take_events(self.catalog, self.settings, home=self.home, now=now(), seconds=seconds)
 
     def index_waiting(self, *, progress: "Progress | None" = None) -> str:
         """Make vectors and graph of all memories that wait for them; return why some have to, or nothing."""

@@ -128,6 +128,35 @@ class Recording:
         fields = {"task": task, "success": success, "outcome": outcome, "metadata": metadata}
         return _one(self, RecordType.TASK_OUTCOME, fields, belonging)
 
+    def add_knowledge(
+        self: "Remembers", category: str, title: str, content: str = "", **belonging: Unpack["Belonging"]
+    ) -> str:
+        """Store what was learnt; the category is error_solution, pattern, best_practice or gotcha."""
+        fields = {"category": category, "title": title, "content": content}
+        return _one(self, RecordType.KNOWLEDGE, fields, belonging)
+
+    def add_episode(
+        self: "Remembers",
+        event_type: str,
+        title: str,
+        content: str = "",
+        *,
+        session: str = "",
+        agent: str = "",
+        importance: float = 0.5,
+        **belonging: Unpack["Belonging"],
+    ) -> str:
+        """Store what happened; the event is an action, error, decision or outcome."""
+        fields = {
+            "event_type": event_type,
+            "title": title,
+            "content": content,
+            "session": session,
+            "agent": agent,
+            "importance": importance,
+        }
+        return _one(self, RecordType.EPISODE, fields, belonging)
+
     def add_root_cause(
         self: "Remembers",
         error: str,

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 # Services are imported where they are used: a question must not pay for what only gc needs.
 
 
+LARGE = 20_000
+"""Memories from which other processes help with the plan of gc: they take most of a second to start."""
+
+
 class Tending(Receiving):
     """What keeps a memory in order. Nothing but `purge_archive` deletes a text for good."""
 
@@ -61,6 +65,13 @@ class Tending(Receiving):
             workers=workers,
             progress=progress,
         )
+
+    def gc_processes(self) -> int:
+        """Return in how many processes a plan is made soonest: as many as run at once, for many memories."""
+        from ragmem.services.side_by_side import cores
+
+        self.require()
+        return cores() if len(self.catalog.memories.ids()) >= LARGE else 1
 
     def apply_gc(
         self,

@@ -22,7 +22,7 @@ PAGE = 100
 _DAY = 86_400_000_000
 """Microseconds."""
 
-_COLUMNS = "run, id, rule, reason, successor, archived_at, memory"
+COLUMNS = "run, id, rule, reason, successor, archived_at, memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Archive:
         with self._database.write() as connection:
             stamp = _not_before(connection, run, to_stamp(now))
             connection.executemany(
-                f"INSERT INTO archive ({_COLUMNS}) VALUES (?,?,?,?,?,?,?)"
+                f"INSERT INTO archive ({COLUMNS}) VALUES (?,?,?,?,?,?,?)"
                 " ON CONFLICT (run, id) DO UPDATE SET rule = excluded.rule, reason = excluded.reason,"
                 " successor = excluded.successor, memory = excluded.memory,"
                 " archived_at = excluded.archived_at",
@@ -103,9 +103,9 @@ class Archive:
         """Return what a run took out, in the order of the ids."""
         with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM archive WHERE run = ? ORDER BY id", (run,)
+                f"SELECT {COLUMNS} FROM archive WHERE run = ? ORDER BY id", (run,)
             ).fetchall()
-        return [_archived(row) for row in rows]
+        return [archived_from(row) for row in rows]
 
     def each(self) -> Iterator[Archived]:
         """Yield all in the order of run and id, a page at a time."""
@@ -113,12 +113,12 @@ class Archive:
         while True:
             with self._database.read() as connection:
                 rows = connection.execute(
-                    f"SELECT {_COLUMNS} FROM archive WHERE (run, id) > (?, ?) ORDER BY run, id LIMIT {PAGE}",
+                    f"SELECT {COLUMNS} FROM archive WHERE (run, id) > (?, ?) ORDER BY run, id LIMIT {PAGE}",
                     last,
                 ).fetchall()
             if not rows:
                 return
-            yield from map(_archived, rows)
+            yield from map(archived_from, rows)
             last = (rows[-1][0], rows[-1][1])
 
     def latest(self, ids: Iterable[str]) -> dict[str, Archived]:
@@ -127,10 +127,10 @@ class Archive:
         with self._database.read() as connection:
             for batch in batches(ids):
                 for row in connection.execute(
-                    f"SELECT {_COLUMNS} FROM archive WHERE id IN ({marks(batch)}) ORDER BY archived_at, run",
+                    f"SELECT {COLUMNS} FROM archive WHERE id IN ({marks(batch)}) ORDER BY archived_at, run",
                     batch,
                 ):
-                    found[row[1]] = _archived(row)
+                    found[row[1]] = archived_from(row)
         return found
 
     def ids(self) -> set[str]:
@@ -163,7 +163,7 @@ class Archive:
         with self._database.write() as connection:
             before = self.count()
             connection.executemany(
-                f"INSERT INTO archive ({_COLUMNS}) VALUES (?,?,?,?,?,?,?) ON CONFLICT (run, id) DO NOTHING",
+                f"INSERT INTO archive ({COLUMNS}) VALUES (?,?,?,?,?,?,?) ON CONFLICT (run, id) DO NOTHING",
                 [
                     (
                         one.run,
@@ -178,6 +178,13 @@ class Archive:
                 ],
             )
             return self.count() - before
+
+    def rewrite(self, run: str, memory: Memory) -> None:
+        """Let a memory that a run took out be another from now on; when and why it was taken out stays."""
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE archive SET memory = ? WHERE run = ? AND id = ?", (_text(memory), run, memory.id)
+            )
 
     def drop(self, run: str, ids: Iterable[str] | None = None) -> None:
         """Forget what a run took out: all of it, or these ids."""
@@ -212,7 +219,8 @@ def _text(memory: Memory) -> str:
     return orjson.dumps(dict(zip(MEMORY_COLUMNS, memory_values(memory), strict=True))).decode()
 
 
-def _archived(row: Sequence[Any]) -> Archived:
+def archived_from(row: Sequence[Any]) -> Archived:
+    """Return what a row in the order of COLUMNS holds."""
     run, _, rule, reason, successor, at, text = row
     value = orjson.loads(text)
     memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))

@@ -11,6 +11,7 @@ from ragmem.catalog.entity_names import EntityNames
 from ragmem.catalog.extractions import Extractions
 from ragmem.catalog.files import Files
 from ragmem.catalog.gc_runs import GcRuns
+from ragmem.catalog.injections import Injections
 from ragmem.catalog.lives import Lives
 from ragmem.catalog.log import Log
 from ragmem.catalog.memories import Memories
@@ -22,7 +23,9 @@ from ragmem.catalog.schema import prepare
 from ragmem.catalog.sessions import Sessions
 from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 from ragmem.catalog.supersessions import Supersessions
+from ragmem.catalog.transcripts import Transcripts
 from ragmem.catalog.usage import Usage
+from ragmem.catalog.violations import Violations
 
 
 class Catalog:
@@ -49,6 +52,9 @@ class Catalog:
         self.lives = Lives(self.database)
         self.supersessions = Supersessions(self.database)
         self.sessions = Sessions(self.database)
+        self.violations = Violations(self.database)
+        self.injections = Injections(self.database)
+        self.transcripts = Transcripts(self.database)
         self.connections = Connections(self.database)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Which memories tell of edits to which files: the relation that `files` in their metadata states."""
+"""Which memories tell of edits to which files, and of which commits: what their metadata states of both."""
 
 import re
 from collections import Counter
@@ -16,6 +16,16 @@ FILES = "files"
 A list in a note's frontmatter arrives as one line, divided by a comma and a blank.
 """
 
+COMMITS = "commits"
+"""The key of the commits that were made: hashes or beginnings of them."""
+
+SHORT_HASH = 7
+"""Characters of a commit's hash by which it is looked up; git itself shows no fewer."""
+
+_COMMIT = "commit "
+"""Stands before the beginning of a hash where the name of a file would stand."""
+
+_HASH = re.compile(r"[0-9a-f]{7,40}")
 _DIVIDED = re.compile(r"\n|, ")
 
 MAX_PATH = 1000
@@ -50,15 +60,21 @@ def edited_paths(metadata: Mapping[str, str]) -> dict[str, int]:
     return {path: count for path, count in counted.items() if 0 < len(path) <= MAX_PATH}
 
 
+def told_commits(metadata: Mapping[str, str]) -> list[str]:
+    """Return the hashes of the commits that a memory tells of, as far as it told them."""
+    return list(dict.fromkeys(_HASH.findall(str(metadata.get(COMMITS, "")).lower())))
+
+
 def record(connection: Connection, number: int, metadata: Mapping[str, str]) -> None:
-    """Write the edits of which a memory tells, in place of those that it told of before."""
+    """Write the edits and commits of which a memory tells, in place of those that it told of before."""
     connection.execute("DELETE FROM edited_files WHERE memory = ?", (number,))
     connection.executemany(
         "INSERT INTO edited_files (name, path, memory, edits) VALUES (?, ?, ?, ?)",
         [
             (path.rstrip("/").rpartition("/")[2], path, number, count)
             for path, count in edited_paths(metadata).items()
-        ],
+        ]
+        + [(_COMMIT + told[:SHORT_HASH], told, number, 1) for told in told_commits(metadata)],
     )
 
 
@@ -69,6 +85,15 @@ def build(connection: Connection) -> None:
     ).fetchall()
     for number, metadata in rows:
         record(connection, number, orjson.loads(metadata))
+
+
+def commits_of(database: Database, told: str, *, projects: Sequence[str] | None) -> list[Edit]:
+    """Return where a commit was made, the latest first; `told` is its hash or 7 characters of it or more."""
+    return [
+        edit
+        for edit in edits_of(database, _COMMIT + told[:SHORT_HASH], projects=projects)
+        if edit.path.startswith(told) or told.startswith(edit.path)
+    ]
 
 
 def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -> list[Edit]:

@@ -8,8 +8,8 @@ from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.migrations import table_exists
 from ragmem.domain.model import digest
 
-STATED = ("acronym", "alias")
-"""Rules by which a text says that two names are one."""
+STATED = ("acronym", "alias", "asked")
+"""Rules by which a text, or a person, says that two names are one."""
 
 KEY_LENGTH = 8
 

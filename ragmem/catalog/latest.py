@@ -36,14 +36,13 @@ def latest(
 ) -> list[Memory]:
     """Return the memories of a sort, latest event first, those of equal times by id."""
     conditions, values = ["1 = 1"], list[str]()
-    if projects is not None:
-        conditions.append(f"m.project IN ({marks(projects)})")
-        values += projects
+    # Not by the index of sources: that of projects and times has the latest first.
+    source = "m.source" if projects is None else "(m.source || '')"
     if sort.sources:
-        conditions.append(f"m.source IN ({marks(sort.sources)})")
+        conditions.append(f"{source} IN ({marks(sort.sources)})")
         values += sort.sources
     if sort.other_than:
-        conditions.append(f"m.source NOT IN ({marks(sort.other_than)})")
+        conditions.append(f"{source} NOT IN ({marks(sort.other_than)})")
         values += sort.other_than
     welcome = ["m.protected = 1"] if sort.protected else []
     for column, wanted in (("kind", sort.kinds), ("category", sort.categories)):
@@ -52,13 +51,28 @@ def latest(
             values += [item.value for item in wanted]
     if welcome:
         conditions.append(f"({' OR '.join(welcome)})")
+    statement = (
+        f"SELECT -m.event_at, m.id FROM memories m WHERE {' AND '.join(conditions)}{{}}"
+        " ORDER BY m.event_at DESC, m.id LIMIT ?"
+    )
     with database.read() as connection:
+        if projects is None:
+            found = connection.execute(statement.format(""), [*values, limit]).fetchall()
+        else:
+            found = sorted(
+                row
+                for project in dict.fromkeys(projects)
+                for row in connection.execute(
+                    statement.format(" AND m.project = ?"), [*values, project, limit]
+                )
+            )[:limit]
+        # Only now their texts.
         rows = connection.execute(
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE {' AND '.join(conditions)}"
-            " ORDER BY m.event_at DESC, m.id LIMIT ?",
-            [*values, limit],
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id IN ({marks(found)})",
+            [identifier for _, identifier in found],
         ).fetchall()
-    return [memory_from(row) for row in rows]
+    memories = {memory.id: memory for memory in map(memory_from, rows)}
+    return [memories[identifier] for _, identifier in found]
 
 
 def within(

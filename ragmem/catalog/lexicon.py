@@ -202,6 +202,13 @@ def to_merge(sizes: Sequence[tuple[int, int]]) -> slice | None:
     return None
 
 
+def forget_dead(connection: Connection) -> None:
+    """Write the segments anew that still hold words of memories which are gone."""
+    rows = connection.execute("SELECT last FROM lexicon_segments WHERE dead <> ?", (b"",)).fetchall()
+    for (last,) in rows:
+        _merge(connection, [last])
+
+
 def _merge(connection: Connection, lasts: Sequence[int]) -> None:
     from ragmem.catalog.segments import merged  # noqa: PLC0415 - numpy
 

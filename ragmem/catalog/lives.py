@@ -12,6 +12,7 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 from ragmem.domain.lifecycle import Decision, Entry, Life, LifecyclePolicy
+from ragmem.domain.transcript import SOURCE
 
 _COLUMNS = ("id", "life", "pinned", "reprieves", "checked_age", "feedback", "reason", "changed_at")
 _INSERT = (
@@ -25,6 +26,17 @@ _ENTRY = (
     " LEFT JOIN (SELECT id, count(*) AS sessions FROM recalled_in{recalled} GROUP BY id) r ON r.id = m.id"
     " LEFT JOIN supersessions s ON s.older = m.id"
 )
+
+_SESSION = {
+    "sqlite": "json_extract({0}.metadata, '$.session')",
+    "postgres": "({0}.metadata::json ->> 'session')",
+}
+_COUNTED = {
+    dialect: f"CASE WHEN {{0}}.source = '{SOURCE}' AND {session} <> ''"
+    f" THEN 'session ' || {session} ELSE {{0}}.id END"
+    for dialect, session in _SESSION.items()
+}
+"""As `counted_as` has it."""
 
 _LIVES = {life.value: life for life in Life}
 """What stands in the column; nothing and what a newer ragmem may have written are none of them."""
@@ -100,6 +112,12 @@ class Lives:
         with self._database.read() as connection:
             return life_rows(connection, "ORDER BY id")
 
+    def rated(self, at_most: int) -> list[str]:
+        """Return the ids of those whose feedback is so bad, or worse."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT id FROM lives WHERE feedback <= ? ORDER BY id", (at_most,))
+            return [identifier for (identifier,) in rows]
+
     def put(self, rows: Iterable[LifeRow], *, now: datetime) -> None:
         """Keep rows in place of what was kept of their ids; the memories need not be there."""
         stamp = to_stamp(now)
@@ -141,12 +159,7 @@ class Lives:
         stamp = to_stamp(now)
         with self._database.write() as connection:
             for identifier in ids:
-                (newer,) = connection.execute(
-                    "SELECT count(*) FROM memories m JOIN memories o ON o.project = m.project"
-                    " AND o.event_at > m.event_at WHERE m.id = ?",
-                    (identifier,),
-                ).fetchone()
-                row = LifeRow(identifier, reprieves=1, checked_age=newer, reason=reason)
+                row = LifeRow(identifier, reprieves=1, checked_age=self.newer(identifier), reason=reason)
                 _change(
                     connection,
                     "reprieves = excluded.reprieves, checked_age = excluded.checked_age",
@@ -208,11 +221,16 @@ class Lives:
                 )
 
     def newer(self, identifier: str) -> int:
-        """Return how many newer memories of its project there are, by event time, ties by entry."""
+        """Return how many newer memories of its project there are, by event time, ties by entry.
+
+        The exchanges of a session count as one, and for each other as none.
+        """
+        counted, own = (_COUNTED[self._database.dialect].format(one) for one in "om")
         with self._database.read() as connection:
             (count,) = connection.execute(
-                "SELECT count(*) FROM memories m JOIN memories o ON o.project = m.project"
-                " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n)) WHERE m.id = ?",
+                f"SELECT count(DISTINCT {counted}) FROM memories m JOIN memories o ON o.project = m.project"
+                " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n))"
+                f" WHERE m.id = ? AND {counted} <> {own}",
                 (identifier,),
             ).fetchone()
         return int(count)

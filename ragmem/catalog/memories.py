@@ -23,7 +23,7 @@ from ragmem.catalog.rows import (
 )
 from ragmem.catalog.supersessions import forget_former_text
 from ragmem.catalog.terms import Analysed, analyse
-from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State
+from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State, Tier
 from ragmem.errors import NotFoundError
 
 MIN_PREFIX = 4
@@ -301,6 +301,23 @@ class Memories:
             if not rows:
                 return
             last = rows[-1][0]
+
+    def waiting(self, *, most: int | None = None, without: Sequence[str] = ()) -> list[str]:
+        """Return the ids of pending memories, what is worth most first, of those the latest.
+
+        Those of the sources `without` are left out.
+        """
+        condition = f"AND source NOT IN ({marks(without)})" if without else ""
+        limit = "" if most is None else f"LIMIT {int(most)}"
+        with self._database.read() as connection:
+            return [
+                identifier
+                for (identifier,) in connection.execute(
+                    f"SELECT id FROM memories WHERE state = ? {condition}"
+                    f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
+                    [State.PENDING.value, *without, Tier.INGEST.value],
+                )
+            ]
 
     def ids(self, *, states: Sequence[State] = ()) -> set[str]:
         """Return the ids of all memories, or of those in these states."""

@@ -1,10 +1,15 @@
 """The memories of the catalog counted and listed: by state and source, by place, by equal text."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import from_stamp
+from ragmem.domain.model import State
+
+Column = Literal["state", "source", "kind", "tier", "project"]
+"""What memories are counted by."""
 
 
 class Overview:
@@ -36,16 +41,22 @@ class Overview:
                 f"SELECT id, source, uri FROM memories {where} ORDER BY source, uri", list(sources)
             ).fetchall()
 
-    def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return how many memories there are by state, source, kind, tier and project."""
-        result: dict[str, Mapping[str, int]] = {}
+    def waiting(self, source: str) -> int:
+        """Return how many memories of a source have no vectors yet, and are to get some."""
         with self._database.read() as connection:
-            for column in ("state", "source", "kind", "tier", "project"):
-                result[column] = dict(
-                    connection.execute(
-                        f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
-                    ).fetchall()
-                )
+            row = connection.execute(
+                "SELECT count(*) FROM memories WHERE state = ? AND source = ?", (State.PENDING.value, source)
+            ).fetchone()
+        return int(row[0])
+
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many memories there are by state, source, kind, tier and project.
+
+        Reads the texts for their lengths, so it is nothing for each question: see `count_by`.
+        """
+        columns: tuple[Column, ...] = ("state", "source", "kind", "tier", "project")
+        result: dict[str, Mapping[str, int]] = {column: self.count_by(column) for column in columns}
+        with self._database.read() as connection:
             (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
             (characters,) = connection.execute(
                 "SELECT coalesce(sum(length(text)), 0) FROM memories"
@@ -56,6 +67,21 @@ class Overview:
             "characters": int(characters),
         }
         return result
+
+    def count_by(self, column: Column) -> dict[str, int]:
+        """Return how many memories there are by one of these, most first; reads no text."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
+                ).fetchall()
+            )
+
+    def chunks(self) -> int:
+        """Return how many chunks there are."""
+        with self._database.read() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+        return int(count)
 
     def source_rows(self) -> list[dict[str, object]]:
         """Return per source: memories, characters, first and last event time."""

@@ -82,6 +82,15 @@ class Projects:
             ).fetchall()
         return [project for (project,) in rows]
 
+    def paths(self, project: str) -> list[str]:
+        """Return the paths under which a project was seen on this machine."""
+        here = prefix_of(self._database)
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT path FROM project_paths WHERE project = ? ORDER BY path", (project,)
+            ).fetchall()
+        return [path.removeprefix(here) for (path,) in rows if path.startswith(here)]
+
     def names(self) -> dict[str, str]:
         """Return project id -> name."""
         with self._database.read() as connection:

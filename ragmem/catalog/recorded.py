@@ -6,6 +6,7 @@ from datetime import datetime
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import to_stamp
+from ragmem.domain.model import Category
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.records import RECORDS, uri_prefix
 
@@ -17,16 +18,20 @@ def recorded(
     projects: Sequence[str] | None = None,
     spec: str = "",
     since: datetime | None = None,
+    until: datetime | None = None,
+    categories: Sequence[Category] = (),
+    session: str = "",
     limit: int,
 ) -> list[str]:
     """Return the ids of the records of these types, latest event first, equal times by id.
 
-    Reads the rows of these types alone, however many other memories there are, and no text.
+    Reads the rows of these types alone, of one session those of the session alone, however many other
+    memories there are, and no text.
     """
     found: list[tuple[int, str]] = []
     with database.read() as connection:
         for kind in dict.fromkeys(types):
-            prefix = uri_prefix(kind)
+            prefix = uri_prefix(kind, within=session)
             # A prefix ends with a colon, and the sign after the colon is the semicolon.
             conditions = ["m.source = ?", "m.uri >= ?", "m.uri < ?"]
             values: list[str | int] = [RECORDS, prefix, f"{prefix[:-1]};"]
@@ -40,6 +45,12 @@ def recorded(
             if since is not None:
                 conditions.append("m.event_at >= ?")
                 values.append(to_stamp(since))
+            if until is not None:
+                conditions.append("m.event_at < ?")
+                values.append(to_stamp(until))
+            if categories:
+                conditions.append(f"m.category IN ({marks(categories)})")
+                values += [category.value for category in categories]
             found += connection.execute(
                 f"SELECT -m.event_at, m.id FROM memories m WHERE {' AND '.join(conditions)}"
                 " ORDER BY 1, 2 LIMIT ?",

@@ -24,7 +24,7 @@ MEMORY_COLUMNS = (
     "state", "protected", "tags", "metadata", "content_hash", "recalls", "event_at", "created_at",
     "updated_at",
 )  # fmt: skip
-OUTLINE_COLUMNS = ("id", "source", "project", "spec", "kind", "state", "tags", "event_at")
+OUTLINE_COLUMNS = ("id", "source", "project", "spec", "kind", "category", "state", "tags", "event_at")
 SELECT_OUTLINE = ", ".join(f"m.{column}" for column in OUTLINE_COLUMNS)
 SELECT_MEMORY = ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
 
@@ -44,6 +44,7 @@ class Outline:
     project: str
     spec: str
     kind: Kind
+    category: Category
     state: State
     tags: tuple[str, ...]
     event_time: datetime
@@ -104,7 +105,7 @@ def memory_from(row: Sequence[Any]) -> Memory:
 
 def outline_from(row: Sequence[Any]) -> Outline:
     """Return the outline of a row in the order of OUTLINE_COLUMNS; raises StoreDamagedError."""
-    identifier, source, project, spec, kind, state, tags, event_at = row
+    identifier, source, project, spec, kind, category, state, tags, event_at = row
     # A hundred of them are read for a question, and most have no tags.
     try:
         return Outline(
@@ -113,6 +114,7 @@ def outline_from(row: Sequence[Any]) -> Outline:
             project,
             spec,
             Kind(kind),
+            Category(category),
             State(state),
             () if tags == "[]" else tuple(orjson.loads(tags)),
             from_stamp(event_at),

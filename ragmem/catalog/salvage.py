@@ -36,8 +36,14 @@ _OF_MODELS: tuple[tuple[str, str], ...] = (
     ("merged_from", "merged, original"),
     ("gc_runs", "run"),
     ("gc_changes", "run, what, id"),
+    ("transcripts", "path"),
+    ("injections", "n"),
+    ("violations", "n"),
 )
 """The same, but an older home does not have them."""
+
+_SEEN = ("files", "transcripts")
+"""Tables of what was read, and how far."""
 
 _FORMER = ("trash", "archive", {"trashed_at": "archived_at"})
 """What a table was called in an older home, what it is now, and the same of its columns."""
@@ -59,7 +65,7 @@ def read_damaged(path: Path) -> Salvage:
     """Return all that a damaged catalog still tells; raises StoreDamagedError where it is no memory at all.
 
     A memory counts as lost where its row cannot be read or its text is not what its hash says. Where any is,
-    the files that were seen are left out, so that a seed reads them again.
+    the files and transcripts that were seen are left out, so that a seed reads them again.
     """
     found = Salvage()
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -89,7 +95,8 @@ def read_damaged(path: Path) -> Salvage:
                 hint="restore a backup: ragmem restore BACKUP; or move the file away and seed again",
             )
         # A file that counts as seen would not be read again, and what came from it stay lost.
-        found.rows.pop("files", None)
+        for table in _SEEN:
+            found.rows.pop(table, None)
     return found
 
 

@@ -383,6 +383,62 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 """
 
+# What sessions of assistants leave, and what they are given.
+_CONTINUITY = """
+-- How far each transcript was read.
+CREATE TABLE IF NOT EXISTS transcripts (
+  path TEXT PRIMARY KEY,
+  assistant TEXT NOT NULL,     -- claude, codex, gemini, cursor
+  session TEXT NOT NULL,
+  project TEXT NOT NULL,
+  head TEXT NOT NULL,          -- hash of how the file begins: another one of this name is read anew
+  size INTEGER NOT NULL,
+  modified_ns INTEGER NOT NULL,
+  position INTEGER NOT NULL,   -- bytes that were read, up to the end of a line
+  exchanges INTEGER NOT NULL,
+  carried TEXT NOT NULL,       -- JSON: what the reader needs to go on from there
+  rules TEXT NOT NULL,         -- hash of what decides how it is read
+  read_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS transcripts_by_session ON transcripts (session);
+
+-- What was injected into which session, when and why.
+CREATE TABLE IF NOT EXISTS injections (
+  n INTEGER PRIMARY KEY,
+  injected_at INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  agent TEXT NOT NULL,         -- within the session; empty: the session itself
+  assistant TEXT NOT NULL,
+  event TEXT NOT NULL,         -- start, prompt, research
+  project TEXT NOT NULL,
+  memory TEXT NOT NULL,        -- id
+  score FLOAT,                 -- of the ranking; empty: it was not searched for
+  tokens INTEGER NOT NULL,
+  question TEXT NOT NULL,      -- its beginning, without secrets
+  reason TEXT NOT NULL,
+  detail TEXT NOT NULL         -- JSON: place, terms, floor, what else was found
+);
+CREATE INDEX IF NOT EXISTS injections_by_time ON injections (injected_at);
+CREATE INDEX IF NOT EXISTS injections_by_session ON injections (session, injected_at);
+CREATE INDEX IF NOT EXISTS injections_by_memory ON injections (memory, injected_at);
+
+-- Where an assistant broke a rule, until its session was told of it and some time after.
+CREATE TABLE IF NOT EXISTS violations (
+  n INTEGER PRIMARY KEY,
+  found_at INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  assistant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  rule TEXT NOT NULL,          -- its name
+  statement TEXT NOT NULL,     -- what it demands
+  excerpt TEXT NOT NULL,       -- what broke it, without secrets
+  told_at INTEGER,
+  UNIQUE (session, rule, excerpt)
+);
+CREATE INDEX IF NOT EXISTS violations_untold ON violations (session) WHERE told_at IS NULL;
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "log"})
 """Tables that a home without an application id must have to be known as one; they were never renamed."""
 
@@ -424,6 +480,7 @@ CATALOG = Schema(
         Migration(6, "code", statements_of(_CODE), reads_without=True),
         Migration(7, "names", statements_of(_NAMES), reads_without=True),
         Migration(8, "lifecycle", statements_of(_LIFECYCLE)),
+        Migration(9, "continuity", statements_of(_CONTINUITY), reads_without=True),
     ),
     stamped=_stamped,
     stamp=_stamp,

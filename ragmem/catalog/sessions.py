@@ -1,7 +1,7 @@
-"""The running sessions of assistants: what each is about, and which memories it was given."""
+"""The running sessions of assistants: what each is about, what it asked, which memories it was given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,13 +20,18 @@ MOST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is kept of a session; `topic` is JSON, None before anything was said."""
+    """What is kept of a session; `topic` is JSON, None before anything was said.
+
+    `asked` are hashes of the questions that it researched, `unwanted` the memories that were no use to it.
+    """
 
     id: str
     project: str
     topic: Any
     shown: tuple[str, ...]
     seen_at: datetime
+    asked: tuple[str, ...] = ()
+    unwanted: tuple[str, ...] = ()
 
 
 class Sessions:
@@ -49,32 +54,60 @@ class Sessions:
         shown: Sequence[str],
         now: datetime,
         patience: float | None = None,
+        asked: str = "",
+        anew: bool = False,
     ) -> frozenset[str]:
         """Keep a session's topic and add what it is given; return nothing, or why nothing was kept.
 
         That is those of `shown` that another call has given it already: what a session is given it is given
-        once, whoever comes first. Raises StoreBusyError after `patience` seconds, StorageError where nothing
-        can be written.
+        once, whoever comes first. The question `asked` (a hash) is given once as well, and leaves the topic
+        as it is. With `anew` what was given and asked before is forgotten first. Raises StoreBusyError after
+        `patience` seconds, StorageError where nothing can be written.
         """
         with self._database.write(patience=patience) as connection:
             known = _read(connection, identifier)
-            before = known.shown if known else ()
+            before, questions = (known.shown, known.asked) if known and not anew else ((), ())
+            if asked and asked in questions:
+                return frozenset({asked})
             if given := frozenset(shown).intersection(before):
                 return given
-            ids = list(dict.fromkeys((*before, *shown)))[-MOST_SHOWN:]
-            connection.execute("DELETE FROM sessions WHERE id = ?", (identifier,))
-            connection.execute(
-                "INSERT INTO sessions (id, project, topic, shown, seen_at) VALUES (?,?,?,?,?)",
-                (
+            _write(
+                connection,
+                Session(
                     identifier,
                     project,
-                    orjson.dumps(topic).decode(),
-                    orjson.dumps(ids).decode(),
-                    to_stamp(now),
+                    known.topic if asked and known else topic,
+                    tuple(dict.fromkeys((*before, *shown)))[-MOST_SHOWN:],
+                    now,
+                    (*questions, *([asked] if asked else ()))[-MOST_SHOWN:],
+                    known.unwanted if known else (),
                 ),
             )
             _forget(connection, now)
         return frozenset()
+
+    def refuse(self, identifier: str, memory: str) -> None:
+        """Keep that a memory was no use to a session, where the session is known; twice is once."""
+        with self._database.write() as connection:
+            known = _read(connection, identifier)
+            if known and memory not in known.unwanted:
+                unwanted = (*known.unwanted, memory)[-MOST_SHOWN:]
+                _write(connection, replace(known, unwanted=unwanted))
+
+
+def _write(connection: Connection, session: Session) -> None:
+    ids = {"shown": session.shown, "asked": session.asked, "unwanted": session.unwanted}
+    connection.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
+    connection.execute(
+        "INSERT INTO sessions (id, project, topic, shown, seen_at) VALUES (?,?,?,?,?)",
+        (
+            session.id,
+            session.project,
+            orjson.dumps(session.topic).decode(),
+            orjson.dumps(ids).decode(),
+            to_stamp(session.seen_at),
+        ),
+    )
 
 
 def _read(connection: Connection, identifier: str) -> Session | None:
@@ -85,8 +118,14 @@ def _read(connection: Connection, identifier: str) -> Session | None:
         return None
     project, topic, shown, seen_at = row
     ids = _loaded(shown)
-    kept = tuple(map(str, ids)) if isinstance(ids, list) else ()
-    return Session(identifier, project, _loaded(topic), kept, from_stamp(seen_at))
+    # Former releases kept a list of what was shown.
+    held = ids if isinstance(ids, dict) else {"shown": ids}
+    given, asked, unwanted = (_listed(held.get(name)) for name in ("shown", "asked", "unwanted"))
+    return Session(identifier, project, _loaded(topic), given, from_stamp(seen_at), asked, unwanted)
+
+
+def _listed(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _loaded(text: str) -> Any:

@@ -7,8 +7,9 @@ BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve f
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from weakref import ref
 
 from ragmem.catalog.database import Dialect
 from ragmem.catalog.queue import turn
@@ -31,22 +32,34 @@ def _active(connection: sqlite3.Connection) -> bool:
     return connection.in_transaction
 
 
+class _Thread:
+    """What a thread holds as long as it lives, and nobody else does."""
+
+
 class SQLiteDatabase:
     """The connections of one process to one home's database.
 
     Each transaction first looks whether the file was replaced (a backup was put back), and opens the new one.
     """
 
-    def __init__(self, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        name: str = DATABASE_NAME,
+        lock: str = LOCK_NAME,
+        busy_timeout: float = BUSY_TIMEOUT,
+    ) -> None:
         self.home = home
-        self.path = home / DATABASE_NAME
+        self.path = home / name
+        self.lock = home / lock
         self.busy_timeout = busy_timeout
         self.read_only = False
         self._only_read = False
         self._log = log_of(self.path)
         self._log_limit = LOG_LIMIT
         self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: list[tuple[ref[_Thread], sqlite3.Connection]] = []
         self._guard = threading.Lock()
 
     @property
@@ -97,16 +110,24 @@ class SQLiteDatabase:
                 hint="set RAGMEM_HOME to a folder that you can write to",
             ) from error
         self.read_only = bool(opened.obstacle)
-        self._local.opened = opened
+        self._local.opened, self._local.thread = opened, _Thread()
         with self._guard:
-            self._all.append(opened.connection)
+            self._all = [*self._of_living(), (ref(self._local.thread), opened.connection)]
         return opened
+
+    def _of_living(self) -> "Iterator[tuple[ref[_Thread], sqlite3.Connection]]":
+        """Yield what is open, and close what threads have left behind: a server that goes on has new ones."""
+        for thread, connection in self._all:
+            if thread() is None:
+                connection.close()
+            else:
+                yield thread, connection
 
     def _drop(self, held: Opened) -> None:
         """Close a connection; that to a replaced file leaves the log of the new one alone (SQLite 3.26)."""
         self._local.opened = None
-        with self._guard, suppress(ValueError):  # another thread may have closed all
-            self._all.remove(held.connection)
+        with self._guard:
+            self._all = [one for one in self._all if one[1] is not held.connection]
         held.connection.close()
 
     @contextmanager
@@ -197,7 +218,7 @@ class SQLiteDatabase:
 
     def _turn(self, patience: float | None = None) -> AbstractContextManager[None]:
         timeout = self.busy_timeout if patience is None else patience
-        return turn(self.home / LOCK_NAME, timeout=timeout)
+        return turn(self.lock, timeout=timeout)
 
     def _shorten_log(self, connection: sqlite3.Connection) -> None:
         """Begin the log anew where it has grown long; all is committed, so a failure loses nothing."""
@@ -219,7 +240,7 @@ class SQLiteDatabase:
     def close(self) -> None:
         """Close all connections; closing twice is fine."""
         with self._guard:
-            for connection in self._all:
+            for _, connection in self._all:
                 connection.close()
             self._all.clear()
         self._local = threading.local()

@@ -59,5 +59,6 @@ def _damaged(path: Path, problem: str) -> StoreDamagedError:
 def removed(path: Path) -> StorageError:
     """Return the error for a database that is gone while somebody has it open."""
     return StorageError(
-        f'"{path}" was removed while it was open', hint="put it back, or start again with `ragmem seed`"
+        f'"{path}" was removed while it was open',
+        hint="put it back, or end what has it open, such as `ragmem serve`, and start that anew",
     )

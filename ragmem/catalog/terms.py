@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 from ragmem.domain.identifiers import parts
 from ragmem.domain.model import Hit
+from ragmem.domain.secret_marks import without_marks
 from ragmem.domain.words import folded, pairs, stem
 
 TITLE, HEADING, TAGS, PLACE = 3, 2, 2, 1
@@ -97,6 +98,7 @@ def _terms_of_field(text: str) -> Analysed:
 
 
 def _terms(text: str) -> Analysed:
+    text = without_marks(text)
     words = folded(text)
     found = Counter(map(term_of, words))
     found.update(map(term_of, pairs(text)))

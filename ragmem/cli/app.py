@@ -28,19 +28,25 @@ COMMANDS: dict[str, Entry] = {
     "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
     "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
     "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
+    "connect": Entry("ragmem.cli.connect", "Let an assistant remember: wire its hooks to this memory."),
+    "disconnect": Entry("ragmem.cli.disconnect", "Take an assistant's hooks out again, and nothing else."),
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
+    "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
+    "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
     "gc": Entry("ragmem.cli.gc", "Merge what connects, archive what is alone and empty; undo it."),
+    "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
     "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
     "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
     "import": Entry("ragmem.cli.import_", "Bring in what an export holds, twice as well as once."),
     "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
-    "restore": Entry(
-        "ragmem.cli.restore", "Put a backup in the place of the memory; what was there is kept."
-    ),
+    "restore": Entry("ragmem.cli.restore", "Put a backup in the memory's place; what was there is kept."),
     "store": Entry("ragmem.cli.store", "Show where the memory lies, or copy it to another store."),
     "models": Entry("ragmem.cli.models", "Show the models, choose, fetch and try them."),
+    "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
+    "agents": Entry("ragmem.cli.agents", "Show who works here; send signals and messages, wait for them."),
+    "warm": Entry("ragmem.cli.warm", "Show and end the process that answers hooks."),
 }
 
 HELP = """Memory for AI coding assistants, on this machine.

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -183,31 +184,45 @@ class Bar:
     def __init__(self, *, quiet: bool) -> None:
         self._live: Any = None
         self._task: Any = None
+        self._unit = ""
+        self._total = self._done = 0
+        self._began = 0.0
         self._show = not quiet and sys.stderr.isatty()
 
-    def begin(self, label: str, total: int) -> None:
-        """Start a stretch of `total` steps."""
+    def begin(self, label: str, total: int, *, unit: str = "") -> None:
+        """Start a stretch of `total` steps, or bytes."""
         if not self._show:
             return
+        self._unit, self._total, self._done, self._began = unit, total, 0, time.monotonic()
         if self._live is None:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
             self._live = Progress(
                 TextColumn("{task.description:<12}"),
-                BarColumn(),
-                MofNCompleteColumn(),
+                BarColumn(bar_width=20),
                 TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[told]}"),
                 console=Console(stderr=True),
                 transient=True,
             )
             self._live.start()
-        self._task = self._live.add_task(label, total=total)
+        self._task = self._live.add_task(label, total=total, told=self._told(""))
 
-    def advance(self, steps: int = 1) -> None:
-        """Tell that steps are done."""
+    def advance(self, steps: int = 1, *, told: str = "") -> None:
+        """Tell that steps are done, and perhaps what came of all so far."""
         if self._live is not None:
-            self._live.advance(self._task, steps)
+            self._done += steps
+            self._live.update(self._task, advance=steps, told=self._told(told))
+
+    def _told(self, told: str) -> str:
+        if self._unit != "bytes":
+            return f"{self._done:,}/{self._total:,}"
+        rate = self._done / max(0.001, time.monotonic() - self._began)
+        also = f", {told}" if told else ""
+        return f"{size(self._done)}, {size(int(rate))}/s{also}"
 
     def close(self) -> None:
         """Take the bar away."""

@@ -1,5 +1,6 @@
 """`ragmem context`: print what a session should know when it begins."""
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,10 +19,14 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from ragmem.memory import Ragmem
     from ragmem.services.context import Context
 
 MAX_PROMPT = 1024 * 1024
 """Bytes of a prompt on standard input; what is further behind says nothing of its topic."""
+
+STATUS_S, ANSWER_S = 0.2, 3.0
+"""Seconds that the warm process has to tell of itself, and to answer; what it has found later is not told."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -90,6 +95,9 @@ def context(
     projects: Sequence[str] | None
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
+        plain = session and not (project or every or budget or as_json or sources_file)
+        if plain and (answer := _from_warm(memory, session, said, max_chars)) is not None:
+            return _told(answer, quiet=quiet)
         if session:
             named = memory.named_projects(project or ())
             told = memory.anticipate(
@@ -100,8 +108,14 @@ def context(
             projects = (
                 memory.named_projects(project) if project else None if every else memory.default_projects()
             )
-            block = memory.session_context(
-                task, projects=projects or (), everywhere=projects is None, tokens=budget, max_chars=max_chars
+            block = _session_context(
+                memory,
+                task,
+                own=sources_file is not None,
+                projects=projects or (),
+                everywhere=projects is None,
+                tokens=budget,
+                max_chars=max_chars,
             )
     if as_json:
         document = _document(block, task, projects)
@@ -116,6 +130,42 @@ def context(
         if not block.text:
             tell(reason or block.why_empty)
     return EXIT_OK if block.text else EXIT_NO
+
+
+def _session_context(memory: "Ragmem", task: str, *, own: bool, **wanted: Any) -> "Context":
+    """Return what a session should know, from a process that has the models loaded where there is one."""
+    from ragmem.services.over_socket import session_context
+
+    found = None if own else session_context(str(memory.settings.places.data), task, **wanted)
+    return found or memory.session_context(task, **wanted)
+
+
+def _from_warm(memory: "Ragmem", session: str, prompt: str, max_chars: int | None) -> dict[str, Any] | None:
+    """Return the answer of a warm process that has its model and these settings; None where there is none."""
+    from ragmem import client
+
+    data = str(memory.settings.places.data)
+    until = time.monotonic() + STATUS_S
+    status = client.ask(data, {"op": "status"}, deadline=until, start=False) or {}
+    if not status.get("ready") or status.get("identity") != client.identity():
+        return None
+    request: dict[str, Any] = {"op": "context", "session": session, "prompt": prompt, "cwd": str(memory.cwd)}
+    if max_chars is not None:
+        request["max_chars"] = max_chars
+    answer = client.ask(data, request, deadline=time.monotonic() + ANSWER_S, start=False)
+    # What is wrong, this process finds as well, and tells of it as it always does.
+    return None if answer is None or "error" in answer else answer
+
+
+def _told(answer: dict[str, Any], *, quiet: bool) -> int:
+    if answer["text"]:
+        say(answer["text"])
+    if not quiet:
+        for note in answer.get("notes", ()):
+            tell(f"note: {note}")
+        if not answer["text"]:
+            tell(answer["reason"])
+    return EXIT_OK if answer["text"] else EXIT_NO
 
 
 def _document(block: "Context", task: str, projects: Sequence[str] | None) -> dict[str, Any]:

@@ -27,12 +27,8 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import Item, Plan
-from ragmem.services.side_by_side import cores
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-
-LARGE = 20_000
-"""Memories from which other processes help with the plan: they take most of a second to start."""
 
 EPILOG = """\b
 Examples:
@@ -117,7 +113,7 @@ def gc(
                 projects=memory.named_projects(project) if project else None,
                 rules=only or (),
                 budget_s=budget,
-                workers=cores() if len(memory.catalog.memories.ids()) >= LARGE else 1,
+                workers=memory.gc_processes(),
                 progress=bar,
             )
         if not as_json:
@@ -232,6 +228,8 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     else:
         done = "would delete" if dry_run else "deleted"
         say(f"{done} {what}, {plural(plan.texts, 'text')} that nothing else has")
+        if plan.left:
+            say("a process still reads what was there before; `ragmem scrub` takes it out of the log later")
     return EXIT_OK
 
 

@@ -79,6 +79,7 @@ def import_(
             dry_run=dry_run,
             now=now(),
             progress=bar,
+            sizes=memory.settings.chunking,
         )
     if done.note and not quiet:
         tell(f"note: stored, found by full text, and indexed by a later seed: {done.note}")

@@ -72,6 +72,7 @@ def ingest(
     session: Annotated[
         str, typer.Option("--session", help="With --buffer: the session that it comes from.")
     ] = "",
+    agent: Annotated[str, typer.Option("--agent", help="With --buffer: the agent within the session.")] = "",
     as_lines: Annotated[
         bool, typer.Option("--jsonl", help="With --buffer: each line of standard input is a text, in JSON.")
     ] = False,
@@ -124,10 +125,11 @@ def ingest(
             project=project,
             spec=spec,
             session=session,
+            agent=agent,
         )
-    if any((text, type_, session, as_lines)):
+    if any((text, type_, session, agent, as_lines)):
         raise UsageError(
-            "--text, --type, --session and --jsonl go with --buffer",
+            "--text, --type, --session, --agent and --jsonl go with --buffer",
             hint="ragmem ingest --buffer --text TEXT",
         )
     if not paths:

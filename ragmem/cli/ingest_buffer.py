@@ -10,6 +10,7 @@ from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json
 from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
+from ragmem.hooks.draining import let_go
 
 
 def buffer(
@@ -57,23 +58,42 @@ def buffer(
 def drain(*, as_json: bool, quiet: bool) -> int:
     """Take in all that waits, index it as far as a model can be had, and say what became of it."""
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        taken = memory.take_events()
         done = memory.take_in()
-        note = memory.index_waiting(progress=bar) if memory.catalog.exists() else ""
+        stored = memory.catalog.exists()
+        waiting = len(memory.catalog.memories.waiting()) if stored else 0
+        note = memory.index_waiting(progress=bar) if stored else ""
+        indexed = waiting - len(memory.catalog.memories.waiting()) if waiting else 0
         aside = memory.inbox().aside if done.aside else ()
     if as_json:
         say_json(
             {
                 "schema": 1,
                 **asdict(done),
-                "ids": [identifier[:SHORT_ID_LENGTH] for identifier in done.ids],
+                "ids": [identifier[:SHORT_ID_LENGTH] for identifier in (*done.ids, *taken.ids)],
+                "events": taken.events,
+                "exchanges": taken.exchanges,
+                "events_left": len(taken.left),
+                "events_aside": taken.aside,
+                "indexed": indexed,
                 "note": note,
             }
         )
     else:
         twice = f", {done.duplicates:,} of them known already" if done.duplicates else ""
         say(f"took in {plural(done.writes, 'write')}{twice}")
+        if indexed > done.writes and not quiet:
+            tell(f"made the vectors of {plural(indexed, 'memory', 'memories')} that waited")
+        if taken.events:
+            brought = plural(len(taken.ids), "memory is", "memories are")
+            say(f"took up {plural(taken.events, 'event')} of hooks: {brought} new or changed")
+    if taken.left and not quiet:
+        tell(f"note: {plural(len(taken.left), 'event')} of hooks left until there is a transcript")
+    for problem in taken.problems if not quiet else ():
+        tell(printable(f"a hook's event: {problem}"))
     if note and not quiet:
         tell(f"note: found by full text, and indexed by a later seed: {note}")
     for path, reason in aside:
         tell(printable(f"set aside: {path}: {reason}"))
-    return EXIT_FAILED if done.aside else EXIT_OK
+    let_go(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
+    return EXIT_FAILED if done.aside or taken.aside else EXIT_OK

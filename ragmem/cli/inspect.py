@@ -22,10 +22,12 @@ from ragmem.cli.inspect_code import code, say_code
 from ragmem.cli.inspect_export import graph
 from ragmem.cli.inspect_graph import communities, entity, path, timeline
 from ragmem.cli.inspect_impact import impact
+from ragmem.cli.inspect_injections import injections
 from ragmem.cli.inspect_life import say_life
 from ragmem.cli.inspect_lifecycle import lifecycle
 from ragmem.cli.inspect_merges import merges
 from ragmem.cli.inspect_records import records
+from ragmem.cli.inspect_transcripts import transcripts
 from ragmem.config.secrets import shown
 from ragmem.errors import EXIT_OK
 
@@ -200,7 +202,20 @@ def memory(
     return EXIT_OK
 
 
-for view in (entity, path, communities, timeline, merges, graph, records, code, impact, lifecycle):
+for view in (
+    entity,
+    path,
+    communities,
+    timeline,
+    merges,
+    graph,
+    records,
+    code,
+    impact,
+    lifecycle,
+    injections,
+    transcripts,
+):
     app.command()(view)
 
 

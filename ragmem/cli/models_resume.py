@@ -98,13 +98,15 @@ class Lines:
         self._total = self._done = 0
         self._told = 0.0
 
-    def begin(self, label: str, total: int) -> None:
+    def begin(self, label: str, total: int, *, unit: str = "") -> None:
         """Start a stretch of `total` steps."""
+        del unit
         self._total, self._done, self._told = total, 0, time.monotonic()
         self._tell(f"{label}: {total:,} to go")
 
-    def advance(self, steps: int = 1) -> None:
+    def advance(self, steps: int = 1, *, told: str = "") -> None:
         """Tell that steps are done, if the last line is old enough."""
+        del told
         self._done += steps
         if time.monotonic() - self._told > LINE_EVERY_S:
             self._told = time.monotonic()

@@ -4,6 +4,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,11 +26,15 @@ from ragmem.cli.common import (
     standard_input,
     tell,
 )
-from ragmem.domain.model import Kind, Match
+from ragmem.domain.model import Category, Kind, Match
 from ragmem.domain.record_types import RecordType
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from ragmem.memory import Ragmem
+    from ragmem.services.query import Question
     from ragmem.services.routes import RoutedAnswer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -39,13 +44,14 @@ Examples:
   ragmem query "why do we pin the driver"
   ragmem query --kind error --since 30d timeout
   ragmem query --route operational "what is still pending"
+  ragmem query --answer "why do we pin the driver"
 
 \b
 Exit codes:
   0  found
   1  nothing found
   2  usage or configuration
-  4  --expand without a language model
+  4  --expand or --answer without a language model, or one that fails
   6  the store is damaged
 """
 
@@ -98,8 +104,14 @@ def query(
     type_: Annotated[
         list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
     ] = None,
+    category: Annotated[
+        list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
+    ] = None,
     since: Annotated[
         str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
+    ] = "",
+    until: Annotated[
+        str, typer.Option("--until", help="Only what happened before, written like --since.")
     ] = "",
     every: Annotated[
         bool, typer.Option("--all", "-a", help="All projects, not only this one and yours.")
@@ -133,10 +145,14 @@ def query(
         int | None,
         typer.Option("--max-chars", min=200, help="Characters of --context; 9000 unless there is a budget."),
     ] = None,
+    in_words: Annotated[
+        bool, typer.Option("--answer", help="Answer in words, by the language model, from what is found.")
+    ] = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
     """Find the memories that answer a question."""
+    from ragmem.cli.query_answer import answerer_of, say_answer
     from ragmem.domain.redaction import redact_document
     from ragmem.memory import now
     from ragmem.services.query import Question
@@ -148,7 +164,9 @@ def query(
     if sum((as_json, as_lines, as_ids, as_context)) > 1:
         raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
     _refuse_contradictions(
-        every=every and bool(project), modes=mode is not None and route is not RouteName.AUTO
+        every=every and bool(project),
+        modes=mode is not None and route is not RouteName.AUTO,
+        words=in_words and (as_lines or as_ids or as_context),
     )
     asked = _question_read() if text == "-" else text
     moment = now()
@@ -164,15 +182,28 @@ def query(
             spec=spec,
             tags=tuple(tag or ()),
             types=tuple(type_ or ()),
+            categories=tuple(category or ()),
             since=parse_moment(since, now=moment) if since else None,
+            until=parse_moment(until, now=moment) if until else None,
             limit=limit or memory.settings.query.limit,
             mode=mode.value if mode else None,
             expand=expand or memory.settings.query.expand,
             nearest=nearest,
             history=history,
         )
-        routed = ask_by_route(memory, question, None if route == RouteName.AUTO else route.value, now=moment)
+        wanted = None if route == RouteName.AUTO else route.value
+        routed = None if sources_file or question.expand else _from_warm(memory, question, wanted, moment)
+        routed = routed or ask_by_route(memory, question, wanted, now=moment)
         memory.recalled(routed.answer, session=session)
+        if in_words:
+            return say_answer(
+                answerer_of(memory),
+                routed.answer,
+                home=str(memory.home),
+                tokens=budget,
+                as_json=as_json,
+                quiet=quiet,
+            )
     answer = routed.answer
     if not quiet:
         for note in answer.notes:
@@ -206,16 +237,35 @@ def query(
         elif answer.matches and not quiet:
             tell(block.why_empty)
     else:
-        if explain and not quiet:
-            _tell_how(routed)
-        _say_routed(routed, explain=explain)
-        if not answer.matches and not quiet:
-            where = "any project" if projects is None else "this project and yours (--all asks every project)"
-            tell(f"{'no memory' if routed.shown else 'nothing'} found in {where}")
+        _say_found(routed, explain=explain, quiet=quiet, everywhere=projects is None)
     return EXIT_OK if answer.matches or routed.shown else EXIT_NO
 
 
-def _refuse_contradictions(*, every: bool, modes: bool) -> None:
+def _say_found(routed: "RoutedAnswer", *, explain: bool, quiet: bool, everywhere: bool) -> None:
+    if explain and not quiet:
+        _tell_how(routed)
+    _say_routed(routed, explain=explain)
+    if not routed.answer.matches and not quiet:
+        where = "any project" if everywhere else "this project and yours (--all asks every project)"
+        tell(f"{'no memory' if routed.shown else 'nothing'} found in {where}")
+
+
+def _from_warm(
+    memory: "Ragmem", question: "Question", route: str | None, moment: "datetime"
+) -> "RoutedAnswer | None":
+    """Return the answer of a process that has the models loaded; None where there is none like this one."""
+    from ragmem.services.over_socket import routed_answer
+
+    routed = routed_answer(str(memory.settings.places.data), question, route, now=moment)
+    note = memory.inbox_note
+    if routed is None or not note or note in routed.answer.notes:
+        return routed
+    return replace(routed, answer=replace(routed.answer, notes=(*routed.answer.notes, note)))
+
+
+def _refuse_contradictions(*, every: bool, modes: bool, words: bool) -> None:
+    if words:
+        raise UsageError("--answer is for people or --json", hint="leave out --jsonl, --ids and --context")
     if every:
         raise UsageError("--all and --project exclude each other", hint="give one of them")
     if modes:
@@ -273,6 +323,7 @@ def explained(match: Match) -> list[str]:
 
 def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
     from ragmem.domain.redaction import redact
+    from ragmem.services.session_line import session_line
     from ragmem.services.superseding import told_superseded
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
@@ -287,6 +338,8 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
         if match.replaced:
             more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
         say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
+        if held := session_line(memory):
+            say("   " + dim(printable(held)))
         snippet = _snippet(match)
         lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]
         for line in lines:

@@ -1,4 +1,4 @@
-"""`ragmem restore`: put a backup in the place of the memory; what was there is kept."""
+"""`ragmem restore`: put a backup in the memory's place; what was there is kept."""
 
 import sys
 from dataclasses import replace
@@ -52,7 +52,7 @@ def restore(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Put a backup in the place of the memory; what was there is kept."""
+    """Put a backup in the memory's place; what was there is kept."""
     from ragmem.memory import now
     from ragmem.services.restore import restore as restore_backup
 

@@ -16,6 +16,7 @@ from ragmem.cli.common import (
     printable,
     say,
     say_json,
+    size,
     table,
     tell,
 )
@@ -28,6 +29,7 @@ Examples:
   ragmem seed
   ragmem seed --source memory --dry-run
   ragmem seed --check
+  ragmem seed --source transcripts --no-wait
 
 \b
 Exit codes:
@@ -55,6 +57,9 @@ def seed(
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="Ask no language model now; a later seed asks what waits.")
     ] = False,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Do not wait for the vectors of transcripts: they follow later.")
+    ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
@@ -67,6 +72,7 @@ def seed(
             explain=dry_run,
             rebuild=rebuild,
             llm=not no_llm,
+            wait=not no_wait,
             progress=bar,
         )
         bar.close()
@@ -101,6 +107,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "characters": report.characters,
         "chunks": report.chunks,
         "extraction": asdict(report.extraction) if report.extraction else None,
+        "transcripts": asdict(report.streamed) if report.streamed else None,
         "seconds": round(report.seconds, 3),
     }
     if explain:
@@ -136,6 +143,8 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
     if report.resumed:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
+    if report.streamed:
+        _tell_streamed(report.streamed, dry_run=report.dry_run)
     if report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
         tell(f"failed: {waiting} for vectors, found by full text, finished by the next seed: {report.note}")
@@ -146,6 +155,22 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
         tell(printable(f"{problem.level}: {reason}"))
     if len(report.problems) > SHOWN_PROBLEMS:
         tell(f"... and {len(report.problems) - SHOWN_PROBLEMS:,} more; --json lists all")
+
+
+def _tell_streamed(done: Any, *, dry_run: bool) -> None:
+    read = f"{size(done.bytes)} of {plural(done.files, 'transcript')}"
+    if dry_run:
+        tell(f"transcripts: {read} would be read")
+        return
+    rate = f" in {done.seconds:.1f} s, {size(int(done.bytes / done.seconds))}/s" if done.seconds else ""
+    twice = f", {done.doubled:,} of them told by another transcript" if done.doubled else ""
+    tell(f"transcripts: {read} read{rate}: {plural(done.exchanges, 'exchange')}{twice}")
+    if done.waiting:
+        waiting = plural(done.waiting, "memory waits", "memories wait")
+        tell(
+            f"note: {waiting} for vectors, and full text finds them meanwhile: "
+            "`ragmem ingest --drain` or the next seed makes them"
+        )
 
 
 def _tell_extraction(done: Any) -> None:

@@ -1,8 +1,8 @@
 """Which memories have lived long enough to be asked whether they matter, and what becomes of them.
 
-Age counts the newer memories of the same project, not days. Isolation, not age, ends a life: a connected
-memory stays however old it is. An isolated one stays for a while where it has substance, and for good where
-it still has it after its last reprieve.
+Age counts the newer memories of the same project, not days, and all exchanges of a session as one.
+Isolation, not age, ends a life: a connected memory stays however old it is. An isolated one stays for a while
+where it has substance, and for good where it still has it after its last reprieve.
 """
 
 from collections import defaultdict
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragmem.domain.lifecycle import Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.substance import Substance, recorded, substance, substance_of
+from ragmem.domain.transcript import counted_as
 
 MOST_REASONS = 3
 """Pieces of evidence that a reason names."""
@@ -51,14 +52,22 @@ def age(
 
 
 def ages_of(entries: Iterable[Entry]) -> dict[str, int]:
-    """Return by id how many newer memories of its project there are, by event time, ties by entry."""
+    """Return by id how many newer memories of its project there are, by event time, ties by entry.
+
+    The exchanges of a session count as one, and for each other as none: a gigabyte of transcripts that is
+    read at once does not make everything else old.
+    """
     projects: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         projects[entry.scope.project].append(entry)
     ages: dict[str, int] = {}
     for members in projects.values():
         members.sort(key=lambda entry: (entry.memory.event_time, entry.number), reverse=True)
-        ages.update((entry.id, newer) for newer, entry in enumerate(members))
+        newer: set[str] = set()
+        for entry in members:
+            own = counted_as(entry.memory)
+            ages[entry.id] = len(newer) - (own in newer)
+            newer.add(own)
     return ages
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 ACRONYM = "acronym"
 ALIAS = "alias"
+ASKED = "asked"
+"""A person says so, and by which of the two names the thing shall go: `long`."""
 
 MAX_STATEMENTS = 20
 """Statements of one text; a glossary has its own chunks."""

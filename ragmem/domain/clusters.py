@@ -2,7 +2,7 @@
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.lifecycle import Connection, Entry
@@ -69,16 +69,13 @@ class _Growing:
     def grow(self) -> list[tuple[list[int], float]]:
         """Join what is connected best, until nothing is enough; return members and mean strength."""
         best = [
-            self._offer(one, other)
+            offer
             for one, others in self._between.items()
-            for other in others
-            if one < other
+            for offer in self._offers(one, [other for other in others if one < other])
         ]
         heapq.heapify(best)
         while best:
-            mean, one, other, size, other_size = heapq.heappop(best)
-            if -mean < MEAN:
-                break
+            _, one, other, size, other_size = heapq.heappop(best)
             fresh = one in self._members and other in self._members
             if fresh and (len(self._members[one]), len(self._members[other])) == (size, other_size):
                 for offer in self._join(one, other):
@@ -88,13 +85,15 @@ class _Growing:
             for number, members in self._members.items()
         ]
 
-    def _offer(self, one: int, other: int) -> tuple[float, int, int, int, int]:
-        """Return a place in the queue; the sizes tell later whether it still holds."""
-        low, high = min(one, other), max(one, other)
-        size, other_size = len(self._members[low]), len(self._members[high])
-        # Rounded, so that what is as strong stands in the order of ids on every machine.
-        mean = round(self._between[low][high] / (size * other_size), 9)
-        return -mean, low, high, size, other_size
+    def _offers(self, one: int, others: Iterable[int]) -> Iterator[tuple[float, int, int, int, int]]:
+        """Yield places in the queue, of what is connected enough; the sizes tell later whether one holds."""
+        own, between = len(self._members[one]), self._between[one]
+        for other in others:
+            size = len(self._members[other])
+            # Rounded, so that what is as strong stands in the order of ids on every machine.
+            mean = round(between[other] / (own * size), 9)
+            if mean >= MEAN:
+                yield (-mean, one, other, own, size) if one < other else (-mean, other, one, size, own)
 
     def _join(self, one: int, other: int) -> list[tuple[float, int, int, int, int]]:
         """Make one cluster of two, unless it became too large; return its connections with others."""
@@ -112,7 +111,7 @@ class _Growing:
             del self._between[third][other]
             both = self._between[one].get(third, 0.0) + total
             self._between[one][third] = self._between[third][one] = both
-        return [self._offer(one, third) for third in self._between[one]]
+        return list(self._offers(one, self._between[one]))
 
 
 def _when(entry: Entry) -> tuple[float, int, str]:

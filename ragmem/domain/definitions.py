@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ragmem.domain.python_syntax import module_tree
+
 MAX_PARSED_CHARS = 200_000
 """A longer text is data: its layout is looked at, but it is not parsed."""
 
@@ -141,7 +143,7 @@ def _statement_lines(text: str) -> frozenset[int]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            tree = module_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
     found: set[int] = set()

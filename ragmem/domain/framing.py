@@ -9,6 +9,9 @@ FRAME_TAG = "ragmem-memory"
 OPENING = f"<{FRAME_TAG}>"
 CLOSING = f"</{FRAME_TAG}>"
 
+FIRST_WORDS = "From earlier work, most useful first"
+"""What the text in every frame begins with; by it one is known whose end was cut off."""
+
 _BRACKETS = frozenset("<‹«≪⟨〈《❮❬˂ᐸᗏ𝈶⧼﹤＜")  # noqa: RUF001 - look-alikes are the point
 _LOOK_ALIKES = {
     **dict.fromkeys("аαɑᴀ", "a"),

@@ -15,7 +15,9 @@ MAX_CHARS = 20_000
 KIND_FLOOR = 1.5
 """Evidence below this leaves the kind general: one weak cue is chance."""
 
-_FLAGS = re.IGNORECASE | re.MULTILINE
+_FLAGS = re.MULTILINE
+"""Texts are read in lower case: a search that ignores case takes half as long again."""
+
 _HEAD = r"^(?:#{1,6}[ \t]|\*\*)[^\n]{0,60}\b"
 
 
@@ -193,7 +195,7 @@ _GOTCHA = _cues(
         ),
     ),
     (1.0, r"\b(?:does not|doesn't|do not|don't|isn't|is not|can't|cannot|won't) \w+"),
-    (1.0, r"\bNOT\b|\bonly (?:when|if|works)\b|\bmust be\b|\botherwise\b"),
+    (1.0, r"\bnot\b|\bonly (?:when|if|works)\b|\bmust be\b|\botherwise\b"),
     (0.5, r"\b(?:warning|important|note)\b"),
 )
 _PATTERN = _cues(
@@ -255,7 +257,7 @@ def detect_category(text: str, *, title: str = "") -> Category:
         return Category.ERROR_SOLUTION
     floor = _CATEGORY_FLOOR + length - 1
     scores = {category: _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
-    if is_protected(read):
+    if is_protected(text, title=title):
         # Someone's standing instruction is mostly a rule of good work.
         scores[Category.BEST_PRACTICE] += 1
     best = max(scores, key=lambda category: scores[category])
@@ -268,8 +270,8 @@ def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:
 
 
 def _read(text: str, title: str) -> str:
-    """Return the part of a text that is judged, under its title as a heading."""
-    return f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]
+    """Return the part of a text that is judged, in lower case, under its title as a heading."""
+    return (f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]).lower()
 
 
 def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
@@ -278,7 +280,7 @@ def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
     for weight, pattern in cues:
         found = set()
         for match in pattern.finditer(text):
-            found.add(match.group().strip().lower())
+            found.add(match.group().strip())
             if len(found) == MAX_COUNT:
                 break
         score += weight * len(found)

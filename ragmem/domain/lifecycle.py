@@ -65,11 +65,16 @@ _BY_NAME: Mapping[str, EntryType] = {
 """What `type` in a memory's metadata may say, and what it means."""
 
 
-def entry_type(memory: Memory) -> EntryType:
-    """Return a memory's type: what its metadata says, else what its protection, kind and source tell."""
+def declared_type(memory: Memory) -> EntryType | None:
+    """Return the type that a memory's metadata says it is; None where they say none that is known."""
     # It is asked for several times of each memory, and most do not say.
     told = memory.metadata.get("type")
-    if told and (said := _BY_NAME.get(told.strip().lower().replace("-", "_"))):
+    return _BY_NAME.get(told.strip().lower().replace("-", "_")) if told else None
+
+
+def entry_type(memory: Memory) -> EntryType:
+    """Return a memory's type: what its metadata says, else what its protection, kind and source tell."""
+    if said := declared_type(memory):
         return said
     if memory.protected:
         return EntryType.THOUGHT if memory.kind is Kind.PREFERENCE else EntryType.DECISION

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from ragmem.domain.secret_marks import without_marks
+
 USER = "user"
 """The scope of what belongs to the person and to no single project."""
 
@@ -153,8 +155,8 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and indexed: the heading path, then the text."""
-        return f"{self.heading}\n{self.text}" if self.heading else self.text
+        """What is embedded and indexed: the heading path, then the text; nothing that tells of a secret."""
+        return without_marks(f"{self.heading}\n{self.text}" if self.heading else self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ragmem.domain.aliases import ACRONYM, ALIAS
+from ragmem.domain.aliases import ACRONYM, ALIAS, ASKED
 from ragmem.domain.resolution import CODE, Name, compatible, heads, rule_of
 
-STATEMENTS = frozenset((ACRONYM, ALIAS))
-"""Rules by which a text says that two names are one."""
+STATEMENTS = frozenset((ACRONYM, ALIAS, ASKED))
+"""Rules by which a text, or a person, says that two names are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ def work_out(
     """Return the node of each name, of all names of these forms and all that is stated of them.
 
     An acronym that stands for two things stands for neither, and things of different families never become
-    one. Which name a node gets that several have: the one that it has already, else the one with the most
-    `mentions` (asked by number), else the first.
+    one. Which name a node gets that several have: the one that a person asked for, else the one that it has
+    already, else the one with the most `mentions` (asked by number), else the first.
     """
     groups: dict[str, list[list[Name]]] = {}
     head_of: dict[str, str] = {}
@@ -64,13 +64,17 @@ def work_out(
         ]
     apart = {head_of[one.name] for one in known if not STATEMENTS.isdisjoint(one.apart)}
     joined, rule_for = _linked(groups, head_of, apart, stated)
+    asked = _asked(groups, head_of, stated)
     orders = {one.name: one.order for one in known}
     canonical_of = {one.name: one.canonical for one in known}
     node_of = {}
     for head, together in joined.items():
         if compatible(together):
             members = sorted({head_of[name.name] for name in together}, key=lambda name: orders[name])
-            node_of[head] = _chosen(members, canonical_of, orders, mentions)
+            node_of[head] = next(
+                (member for member in members if member in asked),
+                _chosen(members, canonical_of, orders, mentions),
+            )
     nodes = {}
     for one in known:
         head = head_of[one.name]
@@ -109,6 +113,21 @@ def _linked(
             for end in ends:
                 rules.setdefault(end, one.rule)
     return joined, rules
+
+
+def _asked(
+    groups: Mapping[str, Sequence[Sequence[Name]]], head_of: Mapping[str, str], stated: Sequence[AliasForm]
+) -> set[str]:
+    """Return the heads that things shall go by, but for those that shall themselves go by another one."""
+    wanted = [one for one in stated if one.rule == ASKED]
+    left = {one.short for one in wanted}
+    return {
+        head_of[name.name]
+        for one in wanted
+        if one.long not in left
+        for group in groups.get(one.long, ())
+        for name in group
+    }
 
 
 def _chosen(

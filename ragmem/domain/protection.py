@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_CHARS = 20_000
 """Characters that are read."""
@@ -103,27 +104,41 @@ _TYPES = frozenset(
 _ACCEPTED = frozenset({"accepted", "approved", "decided", "adopted"})
 
 
-def is_protected(text: str, *, title: str = "", metadata: Mapping[str, str] | None = None) -> bool:
+CASUAL = frozenset({"transcripts"})
+"""Sources in which people talk: what somebody wants in passing there is no standing instruction."""
+
+
+def is_protected(
+    text: str, *, title: str = "", metadata: Mapping[str, str] | None = None, source: str = ""
+) -> bool:
     """Tell whether a text holds an explicit decision or someone's own standing instruction.
 
     Such a memory is never aged away. Metadata counts too: a `type` such as feedback, user or decision, a
     `status` such as accepted, or `protected: true`; `protected: false` says no, whatever the text. A long
-    text needs more than one hint, but a record of a decision is enough. Reads the first 20,000 characters.
+    text needs more than one hint, but a record of a decision is enough; where people talk nothing else is.
+    Reads the first 20,000 characters.
     """
     facts = {key.lower(): value.strip().lower() for key, value in (metadata or {}).items()}
     if facts.get("protected") in {"true", "false", "yes", "no"}:
         return facts["protected"] in {"true", "yes"}
     if facts.get("type") in _TYPES or facts.get("status") in _ACCEPTED:
         return True
+    if source in CASUAL:
+        return next(_RECORD.found(_read(text, title).lower()), None) is not None
     return bool(protecting(text, title=title))
 
 
+def _read(text: str, title: str) -> str:
+    return f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]
+
+
+@lru_cache(maxsize=2)
 def protecting(text: str, *, title: str = "") -> tuple[str, ...]:
     """Return the words of a text that protect it, in lower case and in order; none where it is not protected.
 
-    Reads the first 20,000 characters, under the title as a heading.
+    Reads the first 20,000 characters, under the title as a heading. Whoever judges a text asks several times.
     """
-    read = f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]
+    read = _read(text, title)
     low = read.lower()
     if (said := next(_RECORD.found(low), None)) is not None:
         return (said,)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ragmem.domain.python_facts import Facts
+from ragmem.domain.python_syntax import expression_tree
 
 _CONTAINERS = frozenset(
     "list List set Set frozenset FrozenSet Sequence MutableSequence Iterable Iterator Collection AbstractSet "
@@ -53,7 +54,7 @@ class Annotations:
         """Let the values that an annotation promises reach a node."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
-                annotation = ast.parse(annotation.value.strip(), mode="eval").body
+                annotation = expression_tree(annotation.value.strip())
             except (SyntaxError, ValueError):
                 return
         if isinstance(annotation, ast.BinOp):

@@ -1,6 +1,5 @@
 """Python source as code: symbols and facts of a file; docs/code.md says what is resolved, what is not."""
 
-import ast
 import warnings
 
 from ragmem.domain.code import ParsedFile
@@ -8,6 +7,7 @@ from ragmem.domain.python_links import link_python
 from ragmem.domain.python_modules import module_name
 from ragmem.domain.python_statements import facts_of
 from ragmem.domain.python_symbols import is_test_path, purpose, symbols
+from ragmem.domain.python_syntax import module_tree
 
 __all__ = ["link_python", "parse_python"]
 
@@ -22,7 +22,7 @@ def parse_python(path: str, text: str) -> ParsedFile:
         with warnings.catch_warnings():
             # What a file says of escapes or literals is for those who run it.
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            tree = module_tree(text)
         facts = facts_of(tree)
         module = module_name(path)
         found = symbols(tree, module, text, in_test=is_test_path(path))

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ragmem.domain.python_annotations import Annotations
 from ragmem.domain.python_facts import FUNCTION, LAMBDA, NOTHING, Facts, Scope, is_key
+from ragmem.domain.python_syntax import expression_tree
 from ragmem.domain.python_targets import Targets
 
 MANY = 32
@@ -107,7 +108,7 @@ class Expressions(Targets):
         """Read an expression that is written out for eval()."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
-                read = ast.parse(node.value.strip(), mode="eval").body
+                read = expression_tree(node.value.strip())
             except (SyntaxError, ValueError):
                 return
             for one in ast.walk(read):

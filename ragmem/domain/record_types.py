@@ -1,7 +1,7 @@
 """The types of records with their fields, and what memory makes of each: kind, category, protection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -18,6 +18,17 @@ class RecordType(StrEnum):
     TASK_OUTCOME = "task_outcome"
     ROOT_CAUSE = "root_cause"
     USER_CORRECTION = "user_correction"
+    KNOWLEDGE = "knowledge"
+    EPISODE = "episode"
+
+
+class EventType(StrEnum):
+    """What an episode tells of."""
+
+    ACTION = "action"
+    ERROR = "error"
+    DECISION = "decision"
+    OUTCOME = "outcome"
 
 
 class Form(StrEnum):
@@ -30,13 +41,15 @@ class Form(StrEnum):
     PATHS = "paths"
     PAIRS = "names with a text each"
     PATH_PAIRS = "paths with a text each"
+    CHOICE = "one of some words"
+    SHARE = "a number from 0 to 1"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field: its name, what it holds, its heading in the text and what it is for.
 
-    `words` are what a flag reads as in the text, true first.
+    `words` are what a flag reads as in the text, true first; `choices` those that a choice is among.
     """
 
     name: str
@@ -45,6 +58,16 @@ class Field:
     help: str
     required: bool = False
     words: tuple[str, str] = ("yes", "no")
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """What memory makes of the records of a type, or of those with one choice: heading, kind and category."""
+
+    label: str
+    kind: Kind
+    category: Category = Category.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +77,9 @@ class Shape:
     `main` is the field that a text without a name fills; `led` are the fields of the first paragraph, main
     first, put together by `join`; `same` is the field that alone tells two records apart, where all fields do
     not; `edited` are the fields with files that were changed; `no_content` says nothing by itself; `tags`
-    are those of every record of it.
+    are those of every record of it. `aside` are the fields that are kept as data and do not stand in the
+    text; `sorts` are by the choice of the field `sorted_by`; records are found by their field `within`
+    without a look at the others.
     """
 
     type: RecordType
@@ -70,16 +95,24 @@ class Shape:
     edited: tuple[str, ...] = ()
     no_content: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
+    aside: frozenset[str] = frozenset()
+    sorted_by: str = ""
+    sorts: Mapping[str, Sort] = field(default_factory=dict)
+    within: str = ""
+
+    def sort_of(self, fields: Mapping[str, object]) -> Sort:
+        """Return what memory makes of a record with these fields."""
+        return self.sorts.get(str(fields.get(self.sorted_by, "")), Sort(self.label, self.kind, self.category))
 
     @property
     def by_name(self) -> Mapping[str, Field]:
         """The fields by their names."""
-        return {field.name: field for field in self.fields}
+        return {one.name: one for one in self.fields}
 
     @property
     def told(self) -> str:
         """The names of the fields, as an error or a help text lists them."""
-        return ", ".join(field.name for field in self.fields)
+        return ", ".join(one.name for one in self.fields)
 
 
 _FILES = Field("files", Form.PATHS, "Files", "the files that it is about")
@@ -199,6 +232,69 @@ _ALL = (
         Category.BEST_PRACTICE,
         protected=True,
         led=("right",),
+    ),
+    Shape(
+        RecordType.KNOWLEDGE,
+        "Knowledge",
+        "title",
+        (
+            Field("title", Form.TEXT, "Title", "what was learnt, in a line", required=True),
+            Field(
+                "category",
+                Form.CHOICE,
+                "Category",
+                "error_solution, pattern, best_practice or gotcha",
+                required=True,
+                choices=tuple(one for one in Category if one is not Category.NONE),
+            ),
+            Field("content", Form.TEXT, "Content", "all that is worth knowing of it"),
+        ),
+        Kind.GENERAL,
+        led=("title", "content"),
+        join="\n\n",
+        no_content=frozenset({"category"}),
+        aside=frozenset({"category"}),
+        sorted_by="category",
+        sorts={
+            Category.ERROR_SOLUTION: Sort("Error and its solution", Kind.ERROR, Category.ERROR_SOLUTION),
+            Category.PATTERN: Sort("Pattern", Kind.ARCHITECTURE, Category.PATTERN),
+            Category.BEST_PRACTICE: Sort("Best practice", Kind.PREFERENCE, Category.BEST_PRACTICE),
+            Category.GOTCHA: Sort("Gotcha", Kind.ERROR, Category.GOTCHA),
+        },
+    ),
+    Shape(
+        RecordType.EPISODE,
+        "Episode",
+        "title",
+        (
+            Field("title", Form.TEXT, "Title", "what happened, in a line", required=True),
+            Field(
+                "event_type",
+                Form.CHOICE,
+                "Event",
+                "action, error, decision or outcome",
+                required=True,
+                choices=tuple(EventType),
+            ),
+            Field("content", Form.TEXT, "Content", "what happened, in full"),
+            Field("session", Form.TEXT, "Session", "in which session"),
+            Field("agent", Form.TEXT, "Agent", "who did it"),
+            Field("importance", Form.SHARE, "Importance", "how much it matters, from 0 to 1"),
+        ),
+        Kind.GENERAL,
+        led=("title", "content"),
+        join="\n\n",
+        no_content=frozenset({"event_type", "session", "agent", "importance"}),
+        tags=("sessions",),
+        aside=frozenset({"event_type", "session", "agent", "importance"}),
+        sorted_by="event_type",
+        sorts={
+            EventType.ACTION: Sort("Action", Kind.GENERAL),
+            EventType.ERROR: Sort("Error", Kind.ERROR),
+            EventType.DECISION: Sort("Decision", Kind.ARCHITECTURE),
+            EventType.OUTCOME: Sort("Outcome", Kind.GENERAL),
+        },
+        within="session",
     ),
 )
 

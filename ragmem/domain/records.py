@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ragmem.domain.episodes import told_of_episode
 from ragmem.domain.model import Draft, Memory, Scope, digest
+from ragmem.domain.record_fields import Value, checked_value
 from ragmem.domain.record_types import SHAPES, Field, Form, RecordType, Shape
 from ragmem.domain.redaction import beginning
 from ragmem.errors import UsageError
@@ -16,11 +18,6 @@ RECORDS = "records"
 TITLE_LENGTH = 80
 _TYPE, FIELDS, _EDITED, _PROTECTED = "record", "fields", "files", "protected"
 """Keys in the metadata of a memory that is a record; `files` also leads from a file to its edits."""
-
-Value = str | bool | tuple[str, ...] | Mapping[str, str]
-"""A field's value: a text or path, a flag, several texts or paths, or names with a text each."""
-
-_YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +43,13 @@ class TypedRecord:
     def text(self) -> str:
         """The record as Markdown, with every field verbatim: its main field first, the others in sections."""
         shape = SHAPES[self.type]
-        parts = [f"# {shape.label}"]
+        parts = [f"# {shape.sort_of(self.fields).label}"]
         if shape.main in self.fields:
             parts.append(_lead(shape, self.fields))
         parts += [
             f"## {field.label}\n\n{_rendered(field, self.fields[field.name])}"
             for field in shape.fields
-            if field.name in self.fields and field.name not in shape.led
+            if field.name in self.fields and field.name not in shape.led and field.name not in shape.aside
         ]
         return "\n\n".join(parts)
 
@@ -61,7 +58,8 @@ class TypedRecord:
         """What makes it the same record: its path where it is about one file, else all of its fields."""
         shape = SHAPES[self.type]
         same = str(self.fields[shape.same]) if shape.same else json.dumps(self.fields, sort_keys=True)
-        return f"{uri_prefix(self.type)}{digest('record', same)}"
+        within = str(self.fields.get(shape.within, "")) if shape.within else ""
+        return f"{uri_prefix(self.type, within=within)}{digest('record', same)}"
 
 
 def record(kind: RecordType | str, fields: Mapping[str, object]) -> TypedRecord:
@@ -76,7 +74,7 @@ def record(kind: RecordType | str, fields: Mapping[str, object]) -> TypedRecord:
             raise UsageError(f'a {shape.type} has no field "{name}"', hint=f"its fields: {shape.told}")
     checked: dict[str, Value] = {}
     for field in shape.fields:
-        value = _checked(shape, field, fields.get(field.name))
+        value = checked_value(shape, field, fields.get(field.name))
         if value is not None and value not in ("", (), {}):
             checked[field.name] = value
     for field in shape.fields:
@@ -99,9 +97,9 @@ def record_type(name: RecordType | str) -> RecordType:
         ) from error
 
 
-def uri_prefix(kind: RecordType) -> str:
-    """Return how the URIs of all records of a type begin, and no others."""
-    return f"record:{kind}:"
+def uri_prefix(kind: RecordType, *, within: str = "") -> str:
+    """Return how the URIs of all records of a type begin, and no others; `within`: of one session alone."""
+    return f"record:{kind}:" + (f"{digest('within', within, length=16)}:" if within else "")
 
 
 def draft_of(
@@ -109,12 +107,15 @@ def draft_of(
 ) -> Draft:
     """Return the draft that stores a record: its text, with its type and fields as metadata."""
     shape = SHAPES[item.type]
+    sort = shape.sort_of(item.fields)
     metadata = {_TYPE: item.type.value, FIELDS: fields_text(item.fields)}
     edited = [path for name in shape.edited for path in _lines(item.fields.get(name, ()))]
     if edited:
         metadata[_EDITED] = "\n".join(edited)
     if shape.protected:
         metadata[_PROTECTED] = "true"
+    if item.type is RecordType.EPISODE:
+        metadata |= told_of_episode(item.fields)
     return Draft(
         source=RECORDS,
         uri=item.uri,
@@ -122,8 +123,8 @@ def draft_of(
         title=item.title,
         event_time=event_time,
         scope=scope,
-        kind=shape.kind,
-        category=shape.category,
+        kind=sort.kind,
+        category=sort.category,
         tags=tuple(dict.fromkeys((item.type.value, *shape.tags, *tags))),
         metadata=metadata,
     )
@@ -143,85 +144,6 @@ def record_of(memory: Memory) -> TypedRecord | None:
 def type_of(source: str, tags: Sequence[str]) -> str:
     """Return the type of the record that a memory of this source and with these tags is, else nothing."""
     return tags[0] if source == RECORDS and tags else ""
-
-
-def _checked(shape: Shape, field: Field, value: object) -> Value | None:
-    if value is None:
-        return None
-    match field.form:
-        case Form.TEXT | Form.PATH:
-            return _text(shape, field, value if isinstance(value, bool) else _scalar(value))
-        case Form.FLAG:
-            return _flag(shape, field, value)
-        case Form.TEXTS | Form.PATHS:
-            if isinstance(value, str | int | float) and not isinstance(value, bool):
-                value = (value,)
-            if isinstance(value, Mapping) or not isinstance(value, Iterable):
-                raise _wrong(shape, field, "a list of texts", value)
-            items = (item if isinstance(item, bool) else _scalar(item) for item in value)
-            return tuple(text for item in items if (text := _text(shape, field, item)))
-        case Form.PAIRS | Form.PATH_PAIRS:
-            if not isinstance(value, Mapping):
-                raise _wrong(shape, field, "names with a text each", value)
-            return _pairs(shape, field, value)
-
-
-def _pairs(shape: Shape, field: Field, value: Mapping[object, object]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for item, said in value.items():
-        name, text = _text(shape, field, item), _text(shape, field, _scalar(said), is_path=False)
-        if not (name and text):
-            continue
-        if pairs.get(name, text) != text:
-            raise UsageError(
-                f'the field "{field.name}" of the {shape.type} has "{name}" twice', hint="give it one text"
-            )
-        pairs[name] = text
-    return pairs
-
-
-def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) -> str:
-    """Return a text, or as the field's form says a path, but not where `is_path` is false."""
-    if not isinstance(value, str):
-        raise _wrong(shape, field, "a text", value)
-    text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise UsageError(
-            f'the field "{field.name}" of the {shape.type} is no text: it has NUL or half a character',
-            hint="hand in UTF-8 text",
-        )
-    if is_path and field.form in (Form.PATH, Form.PATHS, Form.PATH_PAIRS):
-        text = text.replace("\\", "/")
-        while text.startswith("./"):
-            text = text.removeprefix("./").strip()
-        if "\n" in text:
-            raise _wrong(shape, field, "a path in one line", value)
-    return text
-
-
-def _flag(shape: Shape, field: Field, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    word = str(_scalar(value)).strip().lower()
-    if word in _YES or word in _NO:
-        return word in _YES
-    raise _wrong(shape, field, "true or false", value)
-
-
-def _scalar(value: object) -> object:
-    """Return a number or a truth as the text that JSON has for it."""
-    return json.dumps(value) if isinstance(value, bool | int | float) else value
-
-
-def _wrong(shape: Shape, field: Field, wanted: str, value: object) -> UsageError:
-    shown = value if isinstance(value, str) else json.dumps(value, default=str)
-    if len(shown) > TITLE_LENGTH:
-        shown = shown[: TITLE_LENGTH - 1] + "…"
-    shown = " ".join(shown.split())
-    return UsageError(
-        f'the field "{field.name}" of the {shape.type} wants {wanted}, not "{shown}"',
-        hint=f"{field.name}: {field.help}",
-    )
 
 
 def fields_text(fields: Mapping[str, Value]) -> str:

@@ -8,6 +8,7 @@ from ragmem.domain.blocks import Form, units
 from ragmem.domain.evidence import Evidence, weigh
 from ragmem.domain.evidence_cues import Sort
 from ragmem.domain.model import Tier
+from ragmem.domain.turns import turns
 
 Rule = Literal["graded", "classic"]
 """How a text is judged: by all that speaks for it and against it, or by counting the published markers."""
@@ -161,8 +162,19 @@ def summarize(text: str, *, max_sentences: int = 8) -> str:
     A sentence carries signal by its markers first, then by what it names (identifiers, paths, numbers); a
     list item, a table row and a line of code count as sentences. The first heading, the title, comes first. A
     text without any signal gives its first sentences; only a blank text gives "". A summary has at most
-    `max_sentences` sentences of at most 600 characters.
+    `max_sentences` sentences of at most 600 characters. What was asked at the beginning of an assistant's
+    record stands before the summary of the rest, for the answer says little without it.
     """
+    spoken = turns(text)
+    if len(spoken) > 1 and spoken[0].asks and not spoken[1].asks:
+        asked, answer = spoken[:2]
+        question = text[asked.start : min(asked.end, asked.start + MAX_SENTENCE_CHARS)].rstrip()
+        label = text[answer.start : answer.body]
+        return f"{question}\n\n{label}\n{_summary(text[answer.body :], max_sentences)}"
+    return _summary(text, max_sentences)
+
+
+def _summary(text: str, max_sentences: int) -> str:
     title = ""
     heading = ""
     found: list[tuple[float, int, str, str]] = []

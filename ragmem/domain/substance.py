@@ -193,6 +193,22 @@ def substance_of(text: str) -> Substance:
     return Substance(score >= FLOOR, score, tuple(reasons) or ("nothing specific",))
 
 
+def worth_of(sentence: str, *, listed: bool = False) -> float:
+    """Return what one sentence counts by itself, 0 where it only accompanies work; `listed`: a list item."""
+    part = sentence[:MAX_SENTENCE_CHARS]
+    manner = voice(part, listed=listed)
+    if manner is Voice.CHATTER:
+        return 0.0
+    stated = manner is Voice.STATES and len(part.split()) >= STATEMENT_WORDS
+    evidence = SHARES[manner] * sum(weight for _, weight in _evidence(part))
+    return evidence + (_stated(part) if stated else 0.0)
+
+
+def says(sentence: str) -> frozenset[str]:
+    """Return what sorts of evidence a sentence has: cause, consequence, rule, value, identifier, others."""
+    return frozenset(name for name, _ in _evidence(sentence[:MAX_SENTENCE_CHARS]))
+
+
 def _stated(sentence: str) -> float:
     passing = "?" in sentence or _LABELLED.match(sentence)
     # Some letters of other scripts count for one of ours where case does not matter.

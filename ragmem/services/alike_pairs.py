@@ -1,14 +1,24 @@
 """Judges pairs of memories of one project by domain/likeness.py, many at once."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.domain.connections import Scale
 from ragmem.domain.lifecycle import Connection, Entry
-from ragmem.domain.likeness import LEAST, by_words, likeness, usual_of, word_weights
+from ragmem.domain.likeness import (
+    BY_WORDS,
+    FARTHEST,
+    LEAST,
+    SAME_WORDS,
+    Usual,
+    by_words,
+    likeness,
+    usual_of,
+    word_weights,
+)
 from ragmem.domain.word_numbers import SAYS_NOTHING, WordNumbers
 from ragmem.ports import ShowsVectors
 from ragmem.services.neighbour_search import Rows, Space, search
@@ -17,66 +27,101 @@ from ragmem.services.project_vectors import read_space
 CANDIDATES = 16
 """Nearest by vectors that are judged."""
 
-AT_ONCE = 2000
-"""Memories whose candidates are judged together: some ten thousand pairs."""
+ROWS = 2000
+"""Memories whose candidates are looked for together."""
+
+AT_ONCE = 20_000
+"""Pairs that are judged together: some megabytes of words."""
 
 SAMPLED = 600
 """Memories whose cosines tell what is usual in their project."""
 
+_ROUNDED = 1e-9
+"""By how much a likeness may differ with the order of its operations."""
+
 Numbers = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
 class AlikePairs:
-    """Memories of one project that may become one, with their vectors and words."""
+    """Memories of one project that may become one, with their vectors and what they name.
 
-    def __init__(
-        self,
-        store: ShowsVectors,
-        project: str,
-        entries: Sequence[Entry],
-        names: Mapping[str, Iterable[str]],
-        scale: Scale,
-    ) -> None:
-        """Read the vectors and the words; `names` are, by id, what the texts name. Raises BackendError."""
-        specs = {entry.id: entry.scope.spec for entry in entries}
-        ids, space = read_space(store, project, specs, all_of_project=False)
-        # The order of what was read is the store's; that of the entries is not.
-        places = {key: place for place, key in enumerate(ids)}
-        known = [entry for entry in entries if entry.id in places]
-        order = np.array([places[entry.id] for entry in known], np.intp)
-        self._ids = [entry.id for entry in known]
-        self._space = Space(space.matrix[order], space.specs[order])
-        self._words = _Words((entry, names.get(entry.id, ())) for entry in known)
-        some = self._space.matrix[:SAMPLED]
-        pairs = (some @ some.T)[np.triu_indices(len(some), 1)]
-        self._usual = usual_of(pairs.tolist(), scale, memories=len(known))
+    It can be handed to another process, which then does the work.
+    """
+
+    entries: Sequence[Entry]
+    """In the order of the space."""
+    names: Mapping[str, Iterable[str]]
+    """By id, what the texts name."""
+    space: Space
+    scale: Scale
 
     def found(self) -> list[Connection]:
         """Return which are alike, each pair once, by their ids."""
-        found: dict[tuple[int, int], Connection] = {}
-        rows = np.arange(len(self._ids))
-        for near in search(self._space, rows, count=CANDIDATES, bar=-1.0, at_once=AT_ONCE):
-            ones, others = near.asked[near.places], near.columns
+        pairs, cosines = self._near()
+        words = _Words((entry, self.names.get(entry.id, ())) for entry in self.entries)
+        usual = self._usual()
+        size = len(self.entries)
+        found: list[Connection] = []
+        for start in range(0, len(pairs), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            lows, highs = np.divmod(pairs[some], size)
+            shared = words.cosines(lows, highs)
+            telling = np.flatnonzero(_may_be_alike(usual, cosines[some], shared))
             told = zip(
-                np.minimum(ones, others).tolist(),
-                np.maximum(ones, others).tolist(),
-                near.cosines.tolist(),
-                self._words.cosines(ones, others).tolist(),
-                strict=True,
+                *(part[telling].tolist() for part in (lows, highs, cosines[some], shared)), strict=True
             )
-            found |= dict(self._judged(told))
-        return [found[pair] for pair in sorted(found)]
+            found += self._judged(told, usual)
+        return found
 
-    def _judged(
-        self, told: Iterable[tuple[int, int, float, float]]
-    ) -> Iterator[tuple[tuple[int, int], Connection]]:
+    def _near(self) -> tuple[Rows, NDArray[np.float32]]:
+        """Return the candidates, each pair once as low place * size + high place, and their cosines."""
+        size = len(self.entries)
+        pairs, cosines = [np.empty(0, np.intp)], [np.empty(0, np.float32)]
+        for near in search(self.space, np.arange(size), count=CANDIDATES, bar=-1.0, at_once=ROWS):
+            ones, others = near.asked[near.places], near.columns
+            pairs.append(np.minimum(ones, others) * size + np.maximum(ones, others))
+            cosines.append(near.cosines)
+        each, firsts = np.unique(np.concatenate(pairs), return_index=True)
+        return each, np.concatenate(cosines)[firsts]
+
+    def _usual(self) -> Usual:
+        some = self.space.matrix[:SAMPLED]
+        pairs = (some @ some.T)[np.triu_indices(len(some), 1)]
+        return usual_of(pairs.tolist(), self.scale, memories=len(self.entries))
+
+    def _judged(self, told: Iterable[tuple[int, int, float, float]], usual: Usual) -> Iterator[Connection]:
         for low, high, cosine, words in told:
             shared = by_words(words)
-            strength = likeness(self._usual.standing_out(cosine), shared)
+            strength = likeness(usual.standing_out(cosine), shared)
             if strength >= LEAST:
                 # Rounded, so that it is the same whichever of the two was asked for.
                 known = (round(part, 4) for part in (cosine, shared, strength))
-                yield (low, high), Connection(self._ids[low], self._ids[high], *known)
+                yield Connection(self.entries[low].id, self.entries[high].id, *known)
+
+
+def alike_pairs(
+    store: ShowsVectors,
+    project: str,
+    entries: Sequence[Entry],
+    names: Mapping[str, Iterable[str]],
+    scale: Scale,
+) -> AlikePairs:
+    """Read the vectors of memories; `names` are, by id, what the texts name. Raises BackendError."""
+    specs = {entry.id: entry.scope.spec for entry in entries}
+    ids, space = read_space(store, project, specs, all_of_project=False)
+    # The order of what was read is the store's; that of the entries is not.
+    places = {key: place for place, key in enumerate(ids)}
+    known = [entry for entry in entries if entry.id in places]
+    order = np.array([places[entry.id] for entry in known], np.intp)
+    return AlikePairs(known, names, Space(space.matrix[order], space.specs[order]), scale)
+
+
+def _may_be_alike(usual: Usual, cosines: NDArray[np.float32], words: Numbers) -> NDArray[np.bool_]:
+    """Return which pairs may be alike, and all that are: to judge each in Python takes ten times as long."""
+    standing_out = np.clip((cosines.astype(np.float64) - usual.middle) / usual.spread / FARTHEST, 0.0, 1.0)
+    shared = 1.0 - np.exp(-np.maximum(words, 0.0) / SAME_WORDS)
+    return np.asarray(BY_WORDS * shared + (1.0 - BY_WORDS) * standing_out >= LEAST - _ROUNDED, np.bool_)
 
 
 class _Words:
@@ -100,18 +145,24 @@ class _Words:
 
     def cosines(self, ones: Rows, others: Rows) -> Numbers:
         """Return the cosine of each of `ones`, in which equal ones follow each other, with the other."""
-        found = np.zeros(len(ones))
+        if not len(ones):
+            return np.empty(0)
+        lengths = self._lengths[others]
+        ends = np.cumsum(lengths)
+        begins = ends - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(self._starts[others] - begins, lengths)
+        words = self._words[places]
+        worth = np.zeros(len(words) + 1)
         table = np.zeros(self._size)
-        bounds = [*np.flatnonzero(np.diff(ones, prepend=-1)).tolist(), len(ones)]
-        for start, end in pairwise(bounds):
-            own = self._slice(int(ones[start]))
+        firsts = np.flatnonzero(np.diff(ones, prepend=-1))
+        lasts = np.append(firsts[1:], len(ones)) - 1
+        bounds = (ones[firsts].tolist(), begins[firsts].tolist(), ends[lasts].tolist())
+        for one, start, end in zip(*bounds, strict=True):
+            own = slice(self._starts[one], self._starts[one] + self._lengths[one])
             table[self._words[own]] = self._weights[own]
-            for place in range(start, end):
-                other = self._slice(int(others[place]))
-                found[place] = table[self._words[other]] @ self._weights[other]
+            worth[start:end] = table[words[start:end]]
             table[self._words[own]] = 0.0
-        return found
-
-    def _slice(self, place: int) -> slice:
-        start = int(self._starts[place])
-        return slice(start, start + int(self._lengths[place]))
+        worth[:-1] *= self._weights[places]
+        sums = np.add.reduceat(worth, begins)
+        # What has no words shares nothing; reduceat would give what comes next.
+        return np.where(lengths > 0, sums, 0.0)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.domain.decay import DecayPolicy
-from ragmem.domain.model import Kind, Match
+from ragmem.domain.model import Category, Kind, Match
 from ragmem.domain.record_types import RecordType
 from ragmem.ports import Mode
 
@@ -23,7 +23,10 @@ class Question:
     tags: tuple[str, ...] = ()
     types: tuple[RecordType, ...] = ()
     """Only records of these types, which are all compared with the question."""
+    categories: tuple[Category, ...] = ()
     since: datetime | None = None
+    until: datetime | None = None
+    """Only what happened before."""
     limit: int = 8
     mode: Mode | None = None
     keywords: tuple[str, ...] = ()
@@ -38,7 +41,16 @@ class Question:
     @property
     def filtered(self) -> bool:
         """Tell whether some memories of these projects are left out."""
-        return bool(self.kinds or self.sources or self.spec or self.tags or self.types or self.since)
+        return bool(
+            self.kinds
+            or self.sources
+            or self.spec
+            or self.tags
+            or self.types
+            or self.categories
+            or self.since
+            or self.until
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,10 @@ def _free_name(folder: Path, now: datetime) -> Path:
 def _collect(
     catalog: Catalog, places: Places, desk: Path, *, profile: str, now: datetime, progress: Progress
 ) -> tuple[Manifest, dict[str, Path]]:
-    """Bring the files of a backup together; return the manifest and where each of them lies."""
+    """Bring the files of a backup together; return the manifest and where each of them lies.
+
+    What agents tell one another stays out: put back, it would be handed out again, orders to stop included.
+    """
     files: dict[str, Path] = {}
     if catalog.database.dialect == "sqlite":
         files[DATABASE] = desk / DATABASE_NAME

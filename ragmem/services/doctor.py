@@ -4,12 +4,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ragmem.errors import EXIT_DAMAGED, RagmemError
+from ragmem.services.doctor_agents import AGENTS
 from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
+from ragmem.services.doctor_events import EVENTS
 from ragmem.services.doctor_extraction import EXTRACTION_CHECKS
 from ragmem.services.doctor_home import HOME_CHECKS
 from ragmem.services.doctor_models import CANARY, CHANGE, MODEL_CHECKS
 from ragmem.services.doctor_report import Check, Examination, Patient, Report
+from ragmem.services.doctor_secrets import SECRETS
 from ragmem.services.doctor_spend import SPEND
+from ragmem.services.doctor_transcripts import TRANSCRIPTS
+from ragmem.services.doctor_wiring import WIRING
 
 
 def examine(patient: Patient) -> Report:
@@ -18,6 +23,7 @@ def examine(patient: Patient) -> Report:
     models = list(_run(MODEL_CHECKS, patient))
     patient = replace(patient, answered=not _any_failed(one for one in models if one.name == "embedder"))
     inside: list[Check] = []
+    beside = (*EVENTS, *TRANSCRIPTS, *WIRING, *AGENTS)
     if _can_be_examined(patient):
         inside += _run(FIRST, patient)
         if not _any_failed(inside):
@@ -25,13 +31,19 @@ def examine(patient: Patient) -> Report:
             inside += _run(CHANGE, patient)
             inside += _run(EXTRACTION_CHECKS, patient)
             inside += _run(SPEND, patient)
+            # One damage is told once: this reads all memories, as the check of the catalog does.
+            if not _any_failed(one for one in inside if one.name == "catalog"):
+                inside += _run(SECRETS, patient)
+        else:
+            # How far each transcript was read is in the database as well.
+            beside = (*EVENTS, *WIRING, *AGENTS)
         only_reads = patient.read_only or patient.catalog.database.read_only
         # Only in what is otherwise sound: a write may mend what was found, or hide it. A cap that is reached
         # would stop the canary's vector, which is no damage.
         capped = not _any_failed(inside) and any(limit.reached for limit in patient.ledger.limits())
         if not only_reads and not capped and not _any_failed([*around, *models, *inside]):
             inside += _run(CANARY, patient)
-    return Report((*around, *models, *inside))
+    return Report((*around, *models, *inside, *_run(beside, patient)))
 
 
 def _can_be_examined(patient: Patient) -> bool:

@@ -136,7 +136,7 @@ def pending(patient: Patient) -> Iterator[Check]:
     waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
     late = patient.catalog.names.late()
     if waiting:
-        detail = f"{waiting:,} memories wait to be indexed; a seed, a gc or this finishes them"
+        detail = f"{waiting:,} memories wait to be indexed; a seed or this finishes them"
         yield Check("pending", "warning", detail, REPAIR, "pending")
     elif late:
         detail = (

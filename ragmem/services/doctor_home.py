@@ -16,6 +16,7 @@ from ragmem.catalog.sqlite import LOCK_NAME
 from ragmem.services.backup import REPLACED, Backup, backups
 from ragmem.services.doctor_report import REPAIR, Check, Examination, Patient
 from ragmem.services.inbox_waiting import waiting
+from ragmem.services.warm_process import warm
 
 LITTLE_SPACE = 500_000_000
 """Bytes free from which on nobody needs to be told."""
@@ -207,6 +208,7 @@ HOME_CHECKS: tuple[tuple[str, Examination], ...] = (
     ("software", software),
     ("locks", locks),
     ("inbox", inbox),
+    ("warm process", warm),
     ("backups", backup_age),
 )
 """In this order, without opening the database."""

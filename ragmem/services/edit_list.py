@@ -1,11 +1,14 @@
-"""Memories that tell of edits to the files which a question names: "which sessions changed src/x.py"."""
+"""Memories that tell of edits to the files, or of the commits, which a question names: "who made 1f3a9bc"."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.edits import Edit, edits_of, plain_path
+from ragmem.catalog.edits import Edit, commits_of, edits_of, plain_path
 from ragmem.domain.model import Hit
+
+_HASH = re.compile(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}\b")
+"""A commit's hash or its beginning: a number alone is none, and neither is a word."""
 
 _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 
@@ -29,6 +32,17 @@ def edited(
         Hit(edit.chunk_id, edit.memory_id, rank, float(count))
         for rank, (count, edit) in enumerate(ranked[: max(0, limit)], start=1)
     ]
+
+
+def committed(catalog: Catalog, text: str, *, projects: Sequence[str] | None, limit: int) -> list[Hit]:
+    """Return the first chunks of memories in which the commits were made that a text names, latest first."""
+    found = {
+        edit.memory_id: edit
+        for told in dict.fromkeys(_HASH.findall(text.lower()))
+        for edit in commits_of(catalog.database, told, projects=projects)
+    }
+    ranked = sorted(found.values(), key=lambda edit: (-edit.event_at, edit.memory_id))[: max(0, limit)]
+    return [Hit(edit.chunk_id, edit.memory_id, rank, 1.0) for rank, edit in enumerate(ranked, start=1)]
 
 
 def _meant(path: str, edits: Sequence[Edit]) -> list[Edit]:

@@ -18,6 +18,16 @@ MAX_TITLE = 120
 COMPARED = 4000
 """Characters of an excerpt by which it is compared with others."""
 
+WHOLE = 8_000
+"""Characters of a text in which secrets are looked for as a whole."""
+
+REACH = 4_000
+"""Characters on both sides of what is shown of a longer one: no key is as long, and texts were purified
+before they were stored."""
+
+_FAR_REACHING = re.compile(r"<private|-----BEGIN", re.IGNORECASE)
+"""Begins what may end anywhere."""
+
 _WORD = re.compile(r"\w+")
 _MARKS = " #\t=\r\n"
 
@@ -40,6 +50,8 @@ class Excerpt:
         self._home = home
         self.note = note
         self._costs: dict[Chosen, tuple[int, int]] = {}
+        self._heads: dict[bool, str] = {}
+        self._found: dict[tuple[int, int], list[Secret]] = {}
 
     @cached_property
     def everything(self) -> Chosen:
@@ -95,10 +107,7 @@ class Excerpt:
 
     def rendered(self, chosen: Chosen) -> str:
         """Return a blank line, the line above, and the chosen parts in the order of the text."""
-        pieces = [
-            cover(self.text, self._secrets, self._parts[first][0], self._parts[last][1])
-            for first, last in runs(chosen)
-        ]
+        pieces = [self._covered(self._parts[first][0], self._parts[last][1]) for first, last in runs(chosen)]
         body = f"\n{GAP}\n".join(pieces)
         return f"\n{self._head(chosen)}\n{body}\n"
 
@@ -117,9 +126,22 @@ class Excerpt:
         return bool(smaller) and len(self.pairs & other.pairs) >= ALIKE * smaller
 
     @cached_property
+    def says_anything(self) -> bool:
+        """Whether there is more than a heading that repeats the title; found without cutting the text."""
+        first, _, rest = self.text.lstrip().partition("\n")
+        return bool(rest.strip()) or (bool(first.strip()) and not _repeats(first, self.memory.title))
+
+    @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """The pairs of neighbouring words of the core, in small letters."""
-        said = " ".join(self.text[start:end] for start, end in (self._parts[number] for number in self.core))
+        """The pairs of neighbouring words of what was found best, in small letters.
+
+        Found without cutting the text into parts: many that are compared are never shown.
+        """
+        start, end = (self._chunks[0].start, self._chunks[0].end) if self._chunks else (0, len(self.text))
+        said = self.text[start:end].lstrip()
+        heading, _, rest = said.partition("\n")
+        if heading.startswith("#") and rest.strip():
+            said = rest
         return frozenset(pairwise(_WORD.findall(said[:COMPARED].lower())))
 
     def is_fence(self, number: int) -> bool:
@@ -130,22 +152,43 @@ class Excerpt:
     def _parts(self) -> list[tuple[int, int]]:
         return atoms(self.text)
 
-    @cached_property
-    def _secrets(self) -> list[Secret]:
-        # Those of the whole text: a part of it may begin or end within one.
-        return find_secrets(self.text)
+    def _covered(self, start: int, end: int) -> str:
+        """Return a part of the text with its secrets covered; some may begin or end outside of it."""
+        return cover(self.text, self._secrets(start, end), start, end)
 
-    def _is_heading(self, number: int, title: str | None = None) -> bool:
-        """Tell whether a part is a heading, and this one where a title is given."""
+    def _secrets(self, start: int, end: int) -> list[Secret]:
+        """Return the secrets in a part of the text, and perhaps others."""
+        if self._is_looked_at_whole:
+            start, end = 0, len(self.text)
+        else:
+            # In steps, so that parts next to each other share what was found.
+            start, end = max(0, start // REACH - 1) * REACH, (end // REACH + 2) * REACH
+        if (start, end) not in self._found:
+            self._found[start, end] = [
+                Secret(start + one.start, start + one.end, one.kind)
+                for one in find_secrets(self.text[start:end])
+            ]
+        return self._found[start, end]
+
+    @cached_property
+    def _is_looked_at_whole(self) -> bool:
+        return len(self.text) <= WHOLE or _FAR_REACHING.search(self.text) is not None
+
+    def _is_heading(self, number: int, title: str) -> bool:
+        """Tell whether a part is this heading."""
         start, end = self._parts[number]
-        line = self.text[start:end]
-        if not line.startswith("#") or "\n" in line:
-            return False
-        return title is None or line.strip(_MARKS).casefold() == title.strip(_MARKS).casefold()
+        return _repeats(self.text[start:end], title)
 
     def _head(self, chosen: Chosen) -> str:
+        # Of nothing that is shown too: a line above can be measured without cutting the text.
+        in_part = not chosen or chosen < self.everything
+        if in_part not in self._heads:
+            self._heads[in_part] = self._line_above(in_part=in_part)
+        return self._heads[in_part]
+
+    def _line_above(self, *, in_part: bool) -> str:
         memory = self.memory
-        headings = self._chunks[0].heading.split(" > ") if self._chunks and chosen < self.everything else []
+        headings = self._chunks[0].heading.split(" > ") if self._chunks and in_part else []
         path: list[str] = []
         for name in (memory.title, *headings):
             plain = " ".join(name.split())
@@ -155,7 +198,7 @@ class Excerpt:
         if len(title) > MAX_TITLE:
             title = title[: MAX_TITLE - 1].rstrip() + "…"
         said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
-        extent = "summary" if memory.summary else "in part" if chosen < self.everything else ""
+        extent = "summary" if memory.summary else "in part" if in_part else ""
         return redact(" | ".join(filter(None, (said, self.note, title, self._place(), extent))))[0]
 
     def _place(self) -> str:
@@ -164,3 +207,10 @@ class Excerpt:
         if not uri.startswith(("/", "~")):
             return ""
         return "~" + uri[len(self._home) :] if self._home and uri.startswith(f"{self._home}/") else uri
+
+
+def _repeats(line: str, title: str) -> bool:
+    """Tell whether a part is a heading, and this one."""
+    if not line.startswith("#") or "\n" in line:
+        return False
+    return line.strip(_MARKS).casefold() == title.strip(_MARKS).casefold()

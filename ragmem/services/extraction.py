@@ -28,7 +28,7 @@ from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter, Models, Store
 from ragmem.services.completions import Request, complete_all
 from ragmem.services.extraction_texts import Texts, find_texts, indexed, indexed_meanwhile
-from ragmem.services.index import index_pending, put_again
+from ragmem.services.index import index_pending, put_again, waiting_on
 from ragmem.services.progress import Progress
 
 STOP_AFTER = 4
@@ -123,10 +123,11 @@ def _choose(tools: Tools, choice: Choice) -> None:
         for memory, chunks in (indexed(tools.catalog) if useful else ())
         if any(text_key(chunk) in useful for chunk in chunks)
     ]
+    leaving = waiting_on(tools.catalog)
     extractions.choose(choice, again=again)
     if again:
         tools.progress.begin("put again", len(again))
-        index_pending(tools.catalog, tools.open_store(), advance=tools.progress.advance)
+        index_pending(tools.catalog, tools.open_store(), advance=tools.progress.advance, leaving=leaving)
 
 
 class _Pass:

@@ -21,7 +21,7 @@ from ragmem.services.archiving import OutdatedError, irreplaceable, new_run, tak
 from ragmem.services.gc_items import MERGED, TEMPLATE, UNFINISHED, Item, Plan, seen
 from ragmem.services.gc_marks import supersede
 from ragmem.services.gc_merging import Merger
-from ragmem.services.index import index_pending
+from ragmem.services.index import index_pending, waiting_on
 from ragmem.services.progress import Progress, Silent
 
 T = TypeVar("T")
@@ -152,8 +152,9 @@ def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
         tools.progress.advance(len(batch))
     mending = decided.ids("mend")
     if mending:
+        leaving = waiting_on(tools.catalog).difference(mending)
         tools.catalog.memories.mark(mending, State.PENDING)
-        done.note = finish(tools.catalog, tools.store)
+        done.note = finish(tools.catalog, tools.store, leaving=leaving)
         waiting = (
             tools.catalog.memories.ids(states=[State.PENDING]).intersection(mending) if done.note else ()
         )
@@ -161,10 +162,10 @@ def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
         tools.progress.advance(len(mending))
 
 
-def finish(catalog: Catalog, store: Store) -> str:
-    """Index what waits; return why it has to wait on where no vectors can be had, or nothing."""
+def finish(catalog: Catalog, store: Store, *, leaving: Collection[str]) -> str:
+    """Index what waits but for these; return why it has to wait on where no vectors can be had, if so."""
     try:
-        index_pending(catalog, store)
+        index_pending(catalog, store, leaving=leaving)
     except BackendError as error:
         return error.told
     return ""

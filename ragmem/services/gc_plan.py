@@ -19,7 +19,7 @@ from ragmem.services.gc_lifecycle import ALONE, Fate, not_compared
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.gc_workers import Job, fates
 from ragmem.services.judge import chunks_of
-from ragmem.services.likeness import alike
+from ragmem.services.likeness import to_compare
 from ragmem.services.progress import Progress, Silent
 
 
@@ -124,7 +124,7 @@ def _job(
     ]
     settled = frozenset(here.intersection(described))
     free = [entry for entry in staying if entry.id not in settled] if compared else []
-    return Job(entries, staying, connections, alike(catalog, store, free), policy, compared, settled)
+    return Job(entries, staying, connections, to_compare(catalog, store, free), policy, compared, settled)
 
 
 def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:

@@ -1,9 +1,12 @@
 """Delete for good what has lain in the archive for long, which nothing but this does."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from ragmem.catalog import lexicon
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.emptied import empty_of_deleted
+from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.config import ChunkingSettings
 from ragmem.services.extraction_texts import forget_unused
 from ragmem.services.gc_undo import adopt
@@ -15,6 +18,8 @@ class Purge:
 
     memories: int
     texts: int
+    left: bool = False
+    """Whether the log still has them, because a process reads what was there before."""
 
 
 def plan_purge(catalog: Catalog, *, now: datetime, keep: timedelta) -> Purge:
@@ -27,9 +32,11 @@ def plan_purge(catalog: Catalog, *, now: datetime, keep: timedelta) -> Purge:
 def purge(catalog: Catalog, *, now: datetime, keep: timedelta, sizes: ChunkingSettings) -> Purge:
     """Delete what has lain in the archive for longer than `keep`, and what was known of it alone.
 
-    This is the one place where the last copy of a text may be lost.
+    This is the one place where the last copy of a text may be lost. Where anything was deleted, SQLite's file
+    is written anew, so that nothing of it is left in freed pages; that takes as much room again. Raises
+    StoreBusyError, StorageError: what was deleted until then is deleted.
     """
-    with catalog.database.write():
+    with catalog.database.write() as connection:
         planned = plan_purge(catalog, now=now, keep=keep)
         for known in catalog.archive.runs():
             adopt(catalog, known.run)
@@ -40,6 +47,9 @@ def purge(catalog: Catalog, *, now: datetime, keep: timedelta, sizes: ChunkingSe
         catalog.lives.forget(gone)
         catalog.supersessions.forget(gone)
         if planned.memories:
+            lexicon.forget_dead(connection)
             catalog.log.write("purge", {"memories": planned.memories, "texts": planned.texts}, now=now)
     forget_unused(catalog, sizes)
+    if planned.memories and isinstance(catalog.database, SQLiteDatabase):
+        return replace(planned, left=not empty_of_deleted(catalog.database))
     return planned

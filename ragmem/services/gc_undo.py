@@ -19,6 +19,7 @@ from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.gc_apply import finish
+from ragmem.services.index import waiting_on
 from ragmem.services.judge import chunks_of
 
 BATCH = 200
@@ -64,10 +65,11 @@ def undo(
     target = _chosen(catalog, run)
     adopt(catalog, target)
     restored = 0
+    leaving = waiting_on(catalog)
     archived = [item for item in catalog.archive.of(target) if item.rule != UNDONE]
     for batch in batches(archived, BATCH):
         restored += _bring_back(catalog, target, batch, sizes)
-    note = finish(catalog, store)
+    note = finish(catalog, store, leaving=leaving)
     kept = _unmake(catalog, store, target, policy=policy, now=now)
     left = sum(item.rule != UNDONE for item in catalog.archive.of(target))
     with catalog.database.write():
@@ -224,6 +226,7 @@ def restore(
     stands in its place.
     """
     found = _in_archive(catalog, prefix)
+    leaving = waiting_on(catalog)
     with catalog.database.write():
         item = catalog.archive.latest([found]).get(found)
         if item is None:
@@ -243,7 +246,7 @@ def restore(
         catalog.lives.put([replace(row, life=life, reprieves=0, checked_age=0, reason=RESTORED)], now=now)
         catalog.supersessions.drop([found])
         catalog.log.write("restore", {"run": item.run, "restored": 1}, now=now)
-    return item, finish(catalog, store)
+    return item, finish(catalog, store, leaving=leaving)
 
 
 def _in_archive(catalog: Catalog, prefix: str) -> str:

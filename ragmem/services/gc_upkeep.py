@@ -7,6 +7,7 @@ from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
 from ragmem.domain.model import State
 from ragmem.ports import Store
 from ragmem.services.gc_items import UNFINISHED
+from ragmem.services.index import waiting_on
 
 UNOWNED = "unowned"
 """The rule for what no memory owns in the store."""
@@ -72,11 +73,15 @@ def superfluous(
 
 
 def unsettled(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:
-    """Yield what the store has and the catalog lacks, and what the catalog has and the store lacks."""
+    """Yield what the store has and the catalog lacks, and what the catalog has and the store lacks.
+
+    Transcripts that wait for their vectors are left to who makes these.
+    """
     stored = store.memory_ids()
-    unfinished = catalog.memories.ids(states=[State.PENDING])
+    pending = catalog.memories.ids(states=[State.PENDING])
+    unfinished = pending - waiting_on(catalog)
     indexed = catalog.memories.ids(states=[State.INDEXED])
-    for identifier in sorted(stored - indexed - unfinished):
+    for identifier in sorted(stored - indexed - pending):
         yield Decision(identifier, "drop", UNOWNED, "the store has it, the catalog does not")
     for identifier in sorted((unfinished | (indexed - stored)).difference(removing)):
         yield Decision(identifier, "mend", "unindexed", "the catalog has it, the store does not")

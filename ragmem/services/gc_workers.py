@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from ragmem.domain.lifecycle import Connection, Entry, LifecyclePolicy
 from ragmem.services.gc_lifecycle import Fate, fate_of
 from ragmem.services.side_by_side import SideBySide
+
+if TYPE_CHECKING:
+    from ragmem.services.alike_pairs import AlikePairs
 
 LARGE = 15_000
 """Memories of a project that is too much for one process."""
@@ -19,7 +23,8 @@ class Job:
     entries: Sequence[Entry]
     staying: Sequence[Entry]
     connections: Sequence[Connection]
-    alike: Sequence[Connection]
+    comparing: Sequence["AlikePairs"]
+    """What tells which of the memories are alike."""
     policy: LifecyclePolicy
     compared: bool
     settled: frozenset[str]
@@ -30,7 +35,7 @@ def decide(job: Job, processes: SideBySide | None = None) -> Fate:
     return fate_of(
         job.staying,
         job.connections,
-        alike=job.alike,
+        alike=[pair for part in job.comparing for pair in part.found()],
         policy=job.policy,
         compared=job.compared,
         settled=job.settled,

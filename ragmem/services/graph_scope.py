@@ -44,7 +44,7 @@ class GraphScope:
     def __init__(self, catalog: Catalog, store: Store, projects: Sequence[str] | None) -> None:
         self.catalog = catalog
         self.store = store
-        self.every = tuple(catalog.overview.counts()["project"])
+        self.every = tuple(catalog.overview.count_by("project"))
         self.projects = self.every if projects is None else tuple(dict.fromkeys(projects))
 
     @property
@@ -73,12 +73,15 @@ class GraphScope:
         others = [project for project in self.every if project not in self.projects]
         return [place.project for place in self._known(name, others)]
 
-    def top(self, limit: int) -> list[Place]:
-        """Return the most connected entities; one that several projects have stands there several times."""
+    def top(self, limit: int, prefix: str = "") -> list[Place]:
+        """Return the most connected entities, or those whose names begin so in any case.
+
+        One that several projects have stands there several times.
+        """
         found = [
             Place(project, entity, degree)
             for project in self.projects
-            for entity, degree in self.store.entities("", limit=limit, project=project)
+            for entity, degree in self.store.entities(prefix, limit=limit, project=project)
         ]
         return sorted(found, key=lambda place: (-place.degree, place.entity.name, place.project))[:limit]
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings, SourceSpec
-from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash
+from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
+from ragmem.services.purifying import purified_text
 from ragmem.services.scope import finder, named_project
 
 SOURCE = "ingest"
@@ -78,6 +79,8 @@ def draft_of_text(
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
+    if not purified_text(text).strip():
+        raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
     scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
     draft = plain_draft(text, scope=scope)
     return replace(draft, title=title or draft.title, event_time=wish.at, kind=wish.kind, tags=wish.tags)
@@ -117,7 +120,7 @@ def drafts_of_paths(
                 problems.append(str(reading.error))
                 continue
             scope = scope_of(file, wish, catalog=catalog, projects=projects)
-            drafts += [
+            found = [
                 replace(
                     draft,
                     scope=scope,
@@ -127,10 +130,25 @@ def drafts_of_paths(
                 )
                 for draft in reading.drafts
             ]
+            empty = _new_and_empty(found, catalog)
+            drafts += [draft for draft in found if draft.uri not in empty]
             warnings += [f"{file}: {warning}" for warning in reading.warnings]
+            if empty:
+                warnings.append(f"{file}: nothing is left of the text without what is private")
     if len(paths) == 1 and not drafts and len(problems) == 1:
         raise SourceError(problems[0])
     return Handed(drafts, problems, warnings, projects)
+
+
+def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
+    """Return the uris of drafts of which nothing is left, but for those whose former text they replace."""
+    ids = {
+        memory_id(draft.source, draft.scope, draft.uri): draft.uri
+        for draft in drafts
+        if not purified_text(draft.text).strip()
+    }
+    known = catalog.memories.known(ids) if ids and catalog.exists() else {}
+    return {uri for key, uri in ids.items() if key not in known}
 
 
 def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:

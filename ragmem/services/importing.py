@@ -12,17 +12,22 @@ from ragmem.catalog.files import SeenFile
 from ragmem.catalog.life_contents import LifeContent, LifeContents, MergedFrom
 from ragmem.catalog.lives import LifeRow, Recall
 from ragmem.catalog.supersessions import Supersession
+from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.export_reading import Entry, ExportReader
 from ragmem.services.index import BATCH, index_pending
+from ragmem.services.judge import chunks_of
 from ragmem.services.progress import Progress
+from ragmem.services.purifying import purified_memory, purified_text
 
 Keep = Literal["newer", "existing", "incoming"]
 
 BATCH_CHARACTERS = 4_000_000
 """Characters in one transaction at most, besides one long text."""
+
+_SIZES = ChunkingSettings()
 
 Item = tuple[Memory, tuple[Chunk, ...]]
 
@@ -86,6 +91,7 @@ def import_export(
     dry_run: bool = False,
     now: datetime,
     progress: Progress,
+    sizes: ChunkingSettings = _SIZES,
 ) -> Imported:
     """Bring in what an export holds; importing twice is importing once.
 
@@ -93,7 +99,8 @@ def import_export(
     import that was killed is begun again and goes on. A memory that is here with the same content stays
     untouched; of two that differ the one that was updated later wins (this one when equally old), or the one
     that `keep` names. What the archive, the projects, the lifecycle and the seen files know already stays as
-    it is; a pin is added.
+    it is; a pin is added. What has to go before a text is stored goes here as well; such a text is cut anew
+    by `sizes`.
 
     Raises SourceError for a damaged, foreign or newer export.
     """
@@ -102,7 +109,7 @@ def import_export(
     if not dry_run or catalog.exists():
         catalog.prepare()
     done = Imported()
-    writer = _Writer(catalog, open_store, keep=keep, dry_run=dry_run, now=now)
+    writer = _Writer(catalog, open_store, keep=keep, dry_run=dry_run, now=now, sizes=sizes)
     progress.begin("import", counts.get("memory", 0))
     for batch in _batches(source.entries()):
         writer.write(batch, done)
@@ -151,7 +158,9 @@ class _Writer:
         keep: Keep,
         dry_run: bool,
         now: datetime,
+        sizes: ChunkingSettings,
     ) -> None:
+        self._sizes = sizes
         self._catalog = catalog
         self._contents = Contents(catalog.database)
         self._lives = LifeContents(catalog.database)
@@ -181,8 +190,9 @@ class _Writer:
             ]
             self._contents.write_memories(chosen)
             done.projects += self._contents.write_projects(batch.projects)
-            done.archive += self._catalog.archive.write(batch.archive)
-            lives = (one for one in batch.lives if not self._of_another_text(one))
+            archived = [replace(one, memory=purified_memory(one.memory)) for one in batch.archive]
+            done.archive += self._catalog.archive.write(archived)
+            lives = (_told(one) for one in batch.lives if not self._of_another_text(one))
             done.lifecycle += self._lives.write(lives, now=self._now)
             done.files += self._contents.write_files(
                 [file for file in batch.files if (file.source, file.path) not in self._differing]
@@ -193,7 +203,8 @@ class _Writer:
 
     def _choose(self, batch: _Batch, known: Mapping[str, Memory], done: Imported) -> list[Item]:
         chosen: list[Item] = []
-        for memory, chunks in batch.memories:
+        for exported, exported_chunks in batch.memories:
+            memory, chunks = self._purified(exported, exported_chunks)
             here = known.get(memory.id)
             # An export does not tell the two apart, and here it has no vectors yet.
             state = State.BUFFERED if memory.state is State.BUFFERED else State.PENDING
@@ -214,8 +225,20 @@ class _Writer:
                 }
         return chosen
 
+    def _purified(self, memory: Memory, chunks: tuple[Chunk, ...]) -> Item:
+        """Return a memory of the export without what must not be stored, cut anew where it had any."""
+        clean = purified_memory(memory)
+        if clean is memory:
+            return memory, chunks
+        return clean, chunks_of(clean, self._sizes) if chunks else ()
+
     def _of_another_text(self, one: LifeContent) -> bool:
         return isinstance(one, Supersession) and not self._stayed.isdisjoint((one.older, one.newer))
+
+
+def _told(one: LifeContent) -> LifeContent:
+    """Return what is told of a life without a secret that its reason quotes."""
+    return replace(one, reason=purified_text(one.reason)) if isinstance(one, LifeRow | Supersession) else one
 
 
 def _ids(batch: _Batch) -> list[str]:

@@ -1,7 +1,6 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
@@ -11,6 +10,9 @@ from ragmem.domain.resolution import names_in, resolved
 from ragmem.ports import Store
 from ragmem.services.extracted import Item, by_rule, extracted
 from ragmem.services.names import learn
+
+LATER = ("transcripts",)
+"""Sources of which thousands may wait: nobody who wants something else is to wait for their vectors."""
 
 BATCH = 48
 """Memories in one transaction: few enough that other writers wait for under a second."""
@@ -128,18 +130,26 @@ def index_pending(
     *,
     most: int | None = None,
     advance: Callable[[int], None] | None = None,
+    without: Sequence[str] = (),
+    leaving: Collection[str] = (),
 ) -> int:
     """Index every memory that was accepted but not finished, or so many; return how many.
 
-    A killed run left them so, or a model that could not be had; or a name that they mention has another node
-    by now, perhaps because of one of them.
+    What is worth most comes first, of that the latest; what comes of the sources `without` waits on, and so
+    do the ids `leaving`. A killed run left them so, or a model that could not be had; or a name that they
+    mention has another node by now, perhaps because of one of them.
     """
     total = 0
-    before: set[str] | None = None
-    while before is None or catalog.names.let_wait(BATCH) or _still_waiting(catalog) != before:
-        before = _still_waiting(catalog)
-        for batch in batches(islice(catalog.memories.each(states=[State.PENDING]), most), BATCH):
-            put_again(catalog, store, [memory.id for memory in batch])
+    before: list[str] | None = None
+
+    def waiting() -> list[str]:
+        found = catalog.memories.waiting(most=most, without=without)
+        return [identifier for identifier in found if identifier not in leaving]
+
+    while before is None or catalog.names.let_wait(BATCH) or waiting() != before:
+        before = waiting()
+        for batch in batches(before, BATCH):
+            put_again(catalog, store, batch)
             total += len(batch)
             if advance is not None:
                 advance(len(batch))
@@ -148,8 +158,9 @@ def index_pending(
     return total
 
 
-def _still_waiting(catalog: Catalog) -> set[str]:
-    return catalog.memories.ids(states=[State.PENDING])
+def waiting_on(catalog: Catalog) -> set[str]:
+    """Return the ids of those that nobody who wants something else is to wait for; they were put later."""
+    return set(catalog.memories.waiting()).difference(catalog.memories.waiting(without=LATER))
 
 
 def forget(

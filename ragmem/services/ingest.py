@@ -13,7 +13,7 @@ from ragmem.domain.model import Draft, Memory, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.archiving import MISSING
-from ragmem.services.index import BATCH, index, index_pending, records_of
+from ragmem.services.index import BATCH, LATER, index, index_pending, records_of
 from ragmem.services.judge import Judged, judge
 from ragmem.services.names import told_of
 from ragmem.services.progress import Progress
@@ -105,7 +105,7 @@ def in_archive(catalog: Catalog, memories: Sequence[Memory]) -> set[str]:
 def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
     """Index some of what waits since a model could not be had: it can be now, and nobody may ever seed."""
     try:
-        index_pending(catalog, open_store(), most=FINISHED_ALONG)
+        index_pending(catalog, open_store(), most=FINISHED_ALONG, without=LATER)
     except BackendError:
         # It went away again. What was handed in now is indexed; `doctor` tells of the rest.
         return

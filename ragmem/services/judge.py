@@ -6,18 +6,23 @@ from datetime import datetime
 from ragmem.config import ChunkingSettings
 from ragmem.config.settings import SignalRule
 from ragmem.domain.chunking import chunk
-from ragmem.domain.evidence import MAX_CHARS
 from ragmem.domain.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Rules, redact, rules_in_force, secrets_are_stored
 from ragmem.domain.signal import Signal, classify, summarize
 from ragmem.domain.substance import substance_of
+from ragmem.services.purifying import purified
 
-RULES_VERSION = "3"
+RULES_VERSION = "4"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
-BEYOND = 4_096
-"""Characters behind those that are judged: a secret that is cut where they end could not be told as one."""
+
+def rules_version() -> str:
+    """Return what decides how a draft is judged: this release, and what a person wants of secrets."""
+    rules = rules_in_force()
+    patterns = [[one.pattern for one in some] for some in (rules.allowed, rules.extra)]
+    return f"{RULES_VERSION} {rules.stored} {patterns}" if rules != Rules() else RULES_VERSION
+
 
 SHORT = 600
 """Characters of a text that is indexed whole, whatever it is worth: to leave a sentence out saves nothing,
@@ -43,14 +48,15 @@ def judge(
     rule: SignalRule = "graded",
     keep_discarded: bool = False,
 ) -> Judged:
-    """Classify a draft and cut it into chunks.
+    """Purify a draft, classify it and cut it into chunks.
 
     With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
     asks for a memory: buffered, which full text finds and the graph does not know, or indexed like any other
     where its text has substance, for the signal may be low and the fact one that others are about. What is
     protected is never discarded.
     """
-    protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata)
+    draft = purified(draft)
+    protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
     signal = _signal(draft.text, rule=rule, protected=protected)
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
     if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
@@ -86,10 +92,9 @@ def judge(
 def _signal(text: str, *, rule: SignalRule, protected: bool) -> Signal:
     if rule == "off":
         return Signal(Tier.INGEST, (), "every text of this source is kept")
-    if rule == "classic":
-        return classify(text, rule=rule, protected=protected)
-    # Its words are shown as they stand, and nothing that is shown may hold a secret.
-    return classify(redact(text[: MAX_CHARS + BEYOND])[0], rule=rule, protected=protected)
+    # Its words are shown as they stand.
+    told = redact(text)[0] if secrets_are_stored() else text
+    return classify(told, rule=rule, protected=protected)
 
 
 def chunks_of(memory: Memory, sizes: ChunkingSettings) -> tuple[Chunk, ...]:

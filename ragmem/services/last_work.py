@@ -31,6 +31,9 @@ FADES = 0.95
 HITS = 60
 """Chunks near to each of the latest memories that are looked at."""
 
+AT_A_TIME = 4 * MOST
+"""Memories that are read at once to find those that are told."""
+
 # Procedures are called by their name; they neither tell what was worked on nor what was learnt.
 PROCEDURES = ("skills", "commands", "paidocs", "claudemds")
 _TOLD = PROTECTED_TYPES | {EntryType.ERROR, EntryType.INSIGHT}
@@ -95,11 +98,28 @@ def _near(store: ShowsVectors, last: Sequence[Memory]) -> dict[str, Hit]:
 
 
 def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[Match]:
+    chosen: list[tuple[Memory, Hit]] = []
+    # Mostly the first few are enough, and each has a text to be read.
+    for begin in range(0, len(near), AT_A_TIME):
+        chosen += _lasting(catalog, near[begin : begin + AT_A_TIME], curated)
+        if len(chosen) >= MOST:
+            break
+    chosen = chosen[:MOST]
+    rows = catalog.memories.chunks_by_id(hit.chunk_id for _, hit in chosen)
+    return [
+        Match(memory, chunk_from(memory, rows[hit.chunk_id][1]), hit.score, {"cosine": hit.score})
+        for memory, hit in chosen
+        if hit.chunk_id in rows
+    ]
+
+
+def _lasting(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[tuple[Memory, Hit]]:
+    """Return those of the hits whose memories hold still and are of a sort that lasts."""
     ids = [hit.memory_id for hit in near]
     memories = catalog.memories.get(ids)
     lives = catalog.lives.of(ids)
     superseded = catalog.supersessions.in_force(ids)
-    chosen = []
+    found = []
     for hit in near:
         memory = memories.get(hit.memory_id)
         if memory is None or memory.id in superseded or memory.source in PROCEDURES:
@@ -107,12 +127,5 @@ def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> 
         row = lives.get(memory.id) or LifeRow(memory.id)
         life = row.life or (Life.PROVEN if memory.source in curated else Life.BUFFER)
         if row.pinned or life is not Life.BUFFER or memory.protected or entry_type(memory) in _TOLD:
-            chosen.append((memory, hit))
-        if len(chosen) == MOST:
-            break
-    rows = catalog.memories.chunks_by_id(hit.chunk_id for _, hit in chosen)
-    return [
-        Match(memory, chunk_from(memory, rows[hit.chunk_id][1]), hit.score, {"cosine": hit.score})
-        for memory, hit in chosen
-        if hit.chunk_id in rows
-    ]
+            found.append((memory, hit))
+    return found

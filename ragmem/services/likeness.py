@@ -5,6 +5,7 @@ one are as alike as if they had come at once.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.connections import known_scale
@@ -13,12 +14,23 @@ from ragmem.domain.model import State
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.shared_code import with_code_names
 
+if TYPE_CHECKING:
+    from ragmem.services.alike_pairs import AlikePairs
+
 
 def alike(catalog: Catalog, store: Store, entries: Iterable[Entry]) -> list[Connection]:
     """Return which of these memories are alike, as connections whose strength is their likeness.
 
     Only those of one project are, that may be merged and have vectors. None are where nothing is known yet
     of what a cosine is worth. Raises BackendError where the model that answers cannot be had.
+    """
+    return [pair for part in to_compare(catalog, store, entries) for pair in part.found()]
+
+
+def to_compare(catalog: Catalog, store: Store, entries: Iterable[Entry]) -> list["AlikePairs"]:
+    """Return what tells, project by project, which of these memories are alike; see `alike`.
+
+    All that is stored has been read then; what is left to do can be done in another process.
     """
     by_project: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -31,9 +43,9 @@ def alike(catalog: Catalog, store: Store, entries: Iterable[Entry]) -> list[Conn
     scale = kept.scale if kept else known_scale(model)
     if scale is None:
         return []
-    from ragmem.services.alike_pairs import AlikePairs  # noqa: PLC0415 - numpy
+    from ragmem.services.alike_pairs import alike_pairs  # noqa: PLC0415 - numpy
 
-    found: list[Connection] = []
+    found: list[AlikePairs] = []
     for project in sorted(by_project):
         # In an order that does not depend on how they came; ids are hashes.
         known = sorted(by_project[project], key=lambda entry: entry.id)
@@ -41,5 +53,5 @@ def alike(catalog: Catalog, store: Store, entries: Iterable[Entry]) -> list[Conn
         numbers = {one.number: one.id for one in catalog.connections.members(project, model, ids=ids)}
         named = with_code_names(catalog, project, catalog.connections.names(project, numbers))
         names = {numbers[number]: told for number, told in named.items()}
-        found += AlikePairs(store, project, known, names, scale).found()
+        found.append(alike_pairs(store, project, known, names, scale))
     return found

@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.memories import MIN_PREFIX
 from ragmem.domain.ageing import decided
 from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
+from ragmem.domain.model import SHORT_ID_LENGTH, Memory
 from ragmem.errors import NotFoundError
 from ragmem.services.recalls import session_id
 
@@ -62,9 +64,33 @@ def pin(catalog: Catalog, identifier: str, *, pinned: bool, now: datetime) -> No
             catalog.supersessions.drop([identifier])
 
 
+def living(catalog: Catalog, prefix: str) -> Memory:
+    """Return the one memory whose id starts with the prefix.
+
+    Raises NotFoundError for none and for several, and says where one that was archived can be had.
+    """
+    try:
+        return catalog.memories.resolve(prefix)
+    except NotFoundError:
+        wanted = prefix.strip().lower()
+        if len(wanted) >= MIN_PREFIX and wanted.isalnum():
+            archived = catalog.archive.beginning(wanted)
+            if len(archived) == 1 and not catalog.memories.get(archived):
+                short = archived[0][:SHORT_ID_LENGTH]
+                raise NotFoundError(
+                    f'the memory "{prefix}" lies in the archive',
+                    hint=f"bring it back first: ragmem gc --restore {short}",
+                ) from None
+        raise
+
+
 def rate(catalog: Catalog, identifier: str, verdict: Verdict, session: str, *, now: datetime) -> None:
-    """Keep that a memory was of use or not; what was none to a session was not recalled by it either."""
+    """Keep that a memory was of use or not.
+
+    What was none to a session was not recalled by it either, and it is not told of it again.
+    """
     with catalog.database.write():
         catalog.lives.rate(identifier, 1 if verdict == "good" else -1, now=now)
         if verdict == "bad" and session_id(session):
             catalog.lives.unrecall(identifier, session_id(session))
+            catalog.sessions.refuse(session_id(session), identifier)

@@ -11,7 +11,7 @@ from ragmem.catalog.entity_merges import Merge
 from ragmem.catalog.rows import from_stamp, to_stamp
 from ragmem.errors import NotFoundError
 from ragmem.ports import Store
-from ragmem.services.index import index_pending
+from ragmem.services.index import index_pending, waiting_on
 
 SENTENCE_CHARS = 240
 
@@ -67,19 +67,21 @@ def undo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
     No later text brings it about again; only `redo` does. Raises NotFoundError for an unknown key.
     """
     merge = named(catalog, key)
+    leaving = waiting_on(catalog)
     name = merge.head if merge.rule in entity_merges.STATED else merge.name
     catalog.names.set_apart(merge.project, name, merge.rule, at=to_stamp(now))
     catalog.log.write("merge undone", {"name": merge.name, "into": merge.into}, now=now)
-    index_pending(catalog, store)
+    index_pending(catalog, store, leaving=leaving)
     return merge
 
 
 def redo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
     """Allow a merge that was undone; raises NotFoundError for an unknown key."""
     merge = named(catalog, key, undone=True)
+    leaving = waiting_on(catalog)
     catalog.names.rejoin(merge.project, merge.name, merge.rule, at=to_stamp(now))
     catalog.log.write("merge allowed", {"name": merge.name}, now=now)
-    index_pending(catalog, store)
+    index_pending(catalog, store, leaving=leaving)
     return merge
 
 

@@ -12,13 +12,15 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
     """Return the ids of seeded memories that their source no longer has.
 
     A memory whose source is not configured (any more) is left alone: it did not come from a file we watch.
+    So is what a transcript told: assistants delete theirs after some weeks, and it was said all the same.
     A file that is there but cannot be read now counts as there. Where several machines share the memory, only
     files that this one has seeded can be missing here, and not while another one has them.
     """
     projects = finder(catalog, home=home)
     missing: set[str] = set()
+    watched = [name for name, spec in settings.sources.items() if spec.reader != "transcripts"]
     by_source: dict[str, list[tuple[str, str]]] = {}
-    for identifier, source, uri in catalog.overview.places(sources=list(settings.sources)):
+    for identifier, source, uri in catalog.overview.places(sources=watched) if watched else ():
         by_source.setdefault(source, []).append((identifier, uri))
     for name, held in by_source.items():
         spec = settings.sources[name]

@@ -1,15 +1,16 @@
 """Learn the names that memories mention, so that spellings and aliases of one thing get one node."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import PAGE, Contents
 from ragmem.catalog.entity_settling import Told
 from ragmem.catalog.rows import to_stamp
-from ragmem.domain.aliases import aliases
-from ragmem.domain.model import State
+from ragmem.domain.aliases import Alias, aliases
+from ragmem.domain.model import Chunk, Memory, State
 from ragmem.domain.resolution import WEAK, names_in
+from ragmem.domain.stated import alias_of, stated_in
 from ragmem.services.extracted import Item, extracted
 
 
@@ -24,11 +25,19 @@ def told_of(catalog: Catalog, items: Sequence[Item]) -> list[Told]:
                 for name, kind in names_in(extraction).items():
                     if names.get(name, WEAK) == WEAK:
                         names[name] = kind
-            stated = {(one.short, one.long): one for chunk in chunks for one in aliases(chunk.text)}
+            stated = {(one.short, one.long): one for one in _aliases(memory, chunks)}
         found.append(
             Told(memory.id, memory.scope.project, to_stamp(memory.updated_at), names, tuple(stated.values()))
         )
     return found
+
+
+def _aliases(memory: Memory, chunks: Sequence[Chunk]) -> Iterable[Alias]:
+    stated = stated_in(memory)
+    if stated is None:
+        return [one for chunk in chunks for one in aliases(chunk.text)]
+    alias = alias_of(stated)
+    return [alias] if alias else []
 
 
 def learn(catalog: Catalog, items: Sequence[Item]) -> None:

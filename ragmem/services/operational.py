@@ -21,7 +21,7 @@ def state_now(catalog: Catalog, ledger: Ledger, *, home: Path, now: datetime) ->
 
     Reads the catalog and the ledger only; contacts no model and opens no store.
     """
-    states = catalog.overview.counts()["state"]
+    states = catalog.overview.count_by("state")
     pending, buffered = states.get(State.PENDING, 0), states.get(State.BUFFERED, 0)
     facts = [
         Fact("indexed", f"{states.get(State.INDEXED, 0):,}"),

@@ -22,7 +22,7 @@ from ragmem.services.assistance import Assistance
 from ragmem.services.calibration import Calibration
 from ragmem.services.candidates import Gathering
 from ragmem.services.date_list import dated
-from ragmem.services.edit_list import edited
+from ragmem.services.edit_list import committed, edited
 from ragmem.services.graph_list import graph_list
 from ragmem.services.ranking import Weighed, by_itself, finish, weigh
 from ragmem.services.record_list import openings_of_records
@@ -181,7 +181,8 @@ def _add_further(
     asked, projects = gathering.asked, question.projects
     if question.types:
         gathering.add("records", openings_of_records(catalog, question), speaks=False)
-    if asked.paths and (edits := edited(catalog, asked.paths, projects=projects, limit=FURTHER)):
+    edits = edited(catalog, asked.paths, projects=projects, limit=FURTHER)
+    if edits := edits or committed(catalog, asked.text, projects=projects, limit=FURTHER):
         gathering.add("edits", edits)
     if asked.times and (
         hits := dated(catalog, asked, projects=projects, limit=FURTHER * (10 if question.filtered else 1))
@@ -283,7 +284,7 @@ def _ask_engine(
     assert question.mode is not None
     projects = question.projects
     if projects is None:
-        projects = tuple(catalog.overview.counts()["project"])
+        projects = tuple(catalog.overview.count_by("project"))
     ranks: dict[str, int] = {}
     graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
     words = list(question.keywords or keywords(question.text))

@@ -8,10 +8,11 @@ from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline, chunk_from
 from ragmem.domain.decay import age_days, bounded_score, final_score, published_recency, recency
+from ragmem.domain.episodes import by_importance
 from ragmem.domain.model import Match, Supersession
 from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
-from ragmem.domain.records import type_of
+from ragmem.domain.records import RECORDS, type_of
 from ragmem.domain.scoring import code_share, lexical, relevance, semantic
 from ragmem.domain.spans import short, time_match
 from ragmem.domain.supersession import behind_successors
@@ -179,10 +180,12 @@ def finish(
         found = item.relevance
         if code and item.candidate is not None and gathering is not None:
             found = max(_relevance(item.candidate, gathering, policy, code=code), item.inherited)
-        score, found, time, fresh = aged(found, outline)
+        weight = by_importance(memory.metadata) if memory.source == RECORDS else 0.0
+        score, found, time, fresh = aged(max(0.0, found + weight), outline)
         if score < policy.decay.min_score:
             continue
         terms = _terms(item, gathering) | {"code": code} | ({"time": time} if spans else {})
+        terms |= {"importance": weight} if weight else {}
         terms |= {
             "relevance": found,
             "age_days": age_days(outline.event_time, now),
@@ -271,5 +274,7 @@ def wanted(outline: Outline, question: Question) -> bool:
         and (not question.spec or outline.spec == question.spec)
         and (not question.tags or bool(set(question.tags) & set(outline.tags)))
         and (not question.types or type_of(outline.source, outline.tags) in question.types)
+        and (not question.categories or outline.category in question.categories)
         and (question.since is None or outline.event_time >= question.since)
+        and (question.until is None or outline.event_time < question.until)
     )

@@ -18,6 +18,8 @@ def openings_of_records(catalog: Catalog, question: Question) -> list[Hit]:
         projects=question.projects,
         spec=question.spec,
         since=question.since,
+        until=question.until,
+        categories=question.categories,
         limit=MOST,
     )
     openings = catalog.memories.openings(ids)

@@ -10,9 +10,10 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.recorded import recorded
 from ragmem.config import Settings
 from ragmem.config.settings import SignalRule
-from ragmem.domain.model import Draft, Memory
+from ragmem.domain.model import Category, Draft, Memory
+from ragmem.domain.record_fields import Value
 from ragmem.domain.record_types import RecordType
-from ragmem.domain.records import TypedRecord, Value, draft_of, record_of
+from ragmem.domain.records import TypedRecord, draft_of, record_of
 from ragmem.domain.redaction import redact_document
 from ragmem.errors import UsageError
 from ragmem.readers.scope import ProjectFinder
@@ -152,21 +153,32 @@ class Stored(Recorded):
 class Where:
     """Which records are meant: of these projects (names, ids or paths), of this spec, since then.
 
-    No project means this one and the user's, as a question does; `everywhere` all of them.
+    No project means this one and the user's, as a question does; `everywhere` all of them. `session` is that
+    of episodes, and only for what is not found by a question.
     """
 
     projects: tuple[str, ...] = ()
     everywhere: bool = False
     spec: str = ""
     since: datetime | None = None
+    categories: tuple[Category, ...] = ()
+    session: str = ""
 
 
-def add(memory: Remembers, records: Sequence[TypedRecord], wish: HandIn, *, now: datetime) -> list[Stored]:
+def add(
+    memory: Remembers,
+    records: Sequence[TypedRecord],
+    wish: HandIn,
+    *,
+    now: datetime,
+    folder: Path | None = None,
+) -> list[Stored]:
     """Store records whole, however short: durable at once, indexed right after as far as a model can be had.
 
-    One that is there already is not doubled; its date becomes that of now, or the one that is wished.
+    One that is there already is not doubled; its date becomes that of now, or the one that is wished. They
+    belong to the project of the `folder` (None: that of the memory's own), unless the wish names one.
     """
-    drafts, projects = _drafts(memory, records, wish, now=now)
+    drafts, projects = _drafts(memory, records, wish, now=now, folder=folder)
     done = memory.ingest(drafts, projects=projects, rule="off")
     return [
         Stored(item, ingested.judged.memory, change=ingested.change, note=ingested.note)
@@ -187,10 +199,15 @@ def shown_only(
 
 
 def _drafts(
-    memory: Remembers, records: Sequence[TypedRecord], wish: HandIn, *, now: datetime
+    memory: Remembers,
+    records: Sequence[TypedRecord],
+    wish: HandIn,
+    *,
+    now: datetime,
+    folder: Path | None = None,
 ) -> tuple[list[Draft], ProjectFinder]:
     projects = finder(memory.catalog, home=memory.home)
-    scope = scope_of(memory.cwd, wish, catalog=memory.catalog, projects=projects)
+    scope = scope_of(folder or memory.cwd, wish, catalog=memory.catalog, projects=projects)
     drafts = [draft_of(item, scope=scope, event_time=wish.at or now, tags=wish.tags) for item in records]
     return drafts, projects
 
@@ -222,6 +239,7 @@ def read(
             spec=where.spec,
             since=where.since,
             types=tuple(types),
+            categories=where.categories,
             limit=limit,
             nearest=True,
         )
@@ -232,7 +250,14 @@ def read(
             if match.score >= min_score and (item := record_of(match.memory)) is not None
         ]
     ids = recorded(
-        memory.catalog.database, types, projects=projects, spec=where.spec, since=where.since, limit=limit
+        memory.catalog.database,
+        types,
+        projects=projects,
+        spec=where.spec,
+        since=where.since,
+        categories=where.categories,
+        session=where.session,
+        limit=limit,
     )
     memories = memory.catalog.memories.get(ids)
     found = (memories[identifier] for identifier in ids if identifier in memories)

@@ -16,7 +16,11 @@ def finder(catalog: Catalog, *, home: Path) -> ProjectFinder:
     if not catalog.exists():
         return ProjectFinder(home)
     catalog.prepare()
-    return ProjectFinder(home, known=catalog.projects.of_repository)
+    return ProjectFinder(
+        home,
+        known=catalog.projects.of_repository,
+        placed=lambda folder: catalog.projects.at([show(folder)]),
+    )
 
 
 def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
@@ -37,25 +41,33 @@ def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
     Looks the path and its parents up first, which costs no subprocess; asks git only for an unknown
     repository, because it may have been moved.
     """
-    if not catalog.exists():
-        return None
-    above = [path, *path.parents]
-    # The home and what is above it are no project of what lies inside.
-    folders = above[: above.index(home)] if home in above else above
-    known = catalog.projects.at(show(folder) for folder in folders)
-    if known is not None:
+    known = known_project_at(catalog, path, home=home)
+    if known is not None or not catalog.exists():
         return known
-    if not any((folder / ".git").exists() for folder in folders):
+    if not any((folder / ".git").exists() for folder in _folders(path, home)):
         return None
     identity = finder(catalog, home=home).project_of(path)
     return identity.id if identity and catalog.projects.find(identity.id) else None
+
+
+def known_project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
+    """Return the known project that holds a path by its name alone; nothing on disk is looked at."""
+    if not catalog.exists():
+        return None
+    return catalog.projects.at(show(folder) for folder in _folders(path, home))
+
+
+def _folders(path: Path, home: Path) -> list[Path]:
+    """Return a path and what is above it; the home and above are no project of what lies inside."""
+    above = [path, *path.parents]
+    return above[: above.index(home)] if home in above else above
 
 
 def named_project(catalog: Catalog, name: str) -> str:
     """Return the id of a project given by id, name or path; raises NotFoundError with the known names."""
     if name == USER:
         return USER
-    found = catalog.projects.find(str(Path(name).expanduser().resolve()) if "/" in name else name)
+    found = catalog.projects.find(_place(name) if "/" in name else name)
     if name in found:
         return name
     if len(found) == 1:
@@ -65,6 +77,14 @@ def named_project(catalog: Catalog, name: str) -> str:
         known = ", ".join(sorted(set(names.values()))) or "none yet"
         raise NotFoundError(f'there is no project "{name}"', hint=f"known projects: {known}")
     raise NotFoundError(f'several projects are called "{name}"', hint=f"give an id: {', '.join(found)}")
+
+
+def _place(name: str) -> str:
+    """Return the folder that a path names; what cannot be one is a name that nothing has."""
+    try:
+        return str(Path(name).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError):
+        return name
 
 
 def known_sources(catalog: Catalog, settings: Settings, names: Iterable[str]) -> tuple[str, ...]:

@@ -15,13 +15,14 @@ from ragmem.readers.discover import Discovery
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
-from ragmem.services.index import index_pending
+from ragmem.services.index import LATER, index_pending
 from ragmem.services.ingest import Change, compare
-from ragmem.services.judge import RULES_VERSION, Judged, judge
+from ragmem.services.judge import Judged, judge, rules_version
 from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
 from ragmem.services.scope import finder, remember_projects
 from ragmem.services.seed_report import Decision, Problem, SeedReport, Tally
+from ragmem.services.seed_transcripts import Streams
 from ragmem.services.seed_writer import Writer
 
 
@@ -37,6 +38,7 @@ def seed(
     rebuild: bool,
     now: datetime,
     progress: Progress,
+    wait: bool = True,
 ) -> SeedReport:
     """Read every file of the sources that is new or changed, and index what its signal is worth.
 
@@ -44,11 +46,15 @@ def seed(
     only together with its memories. A file that cannot be read is named in the report and never ends the run.
     With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read,
     so that the report tells of unchanged ones too; with `rebuild` all vectors and the graph are made anew,
-    by the wanted model, once no vector of another is left. Raises NotFoundError for an unknown source name.
+    by the wanted model, once no vector of another is left. Transcripts are accepted before anything else, and
+    get their vectors after everything else; without `wait` a later run makes them. Raises NotFoundError for
+    an unknown source name.
     """
-    specs = chosen_sources(settings, sources)
+    chosen = chosen_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
     projects = finder(catalog, home=home)
+    streams = Streams(catalog, settings, home=home, projects=projects, now=now, progress=progress)
+    specs = streams.seed(chosen, report, explain=explain, anew=rebuild)
     exists = catalog.exists()
     if not dry_run:
         learn_all(catalog)
@@ -85,19 +91,25 @@ def seed(
         writer.flush()
     report.note = writer.down
     if not dry_run and not report.note:
-        report.note = _put_under_other_names(catalog, open_store)
+        report.note = _finish(catalog, open_store, without=() if wait else LATER, progress=progress)
     if report.note:
         report.pending = len(catalog.memories.ids(states=[State.PENDING]))
+    if report.streamed and catalog.exists():
+        report.streamed.waiting = len(catalog.memories.waiting())
     if not dry_run:
         remember_projects(catalog, projects)
-    if not dry_run and (report.would_change or report.failed):
+        _log(catalog, report, now=now)
+    return report
+
+
+def _log(catalog: Catalog, report: SeedReport, *, now: datetime) -> None:
+    if report.would_change or report.failed:
         detail = {
             "new": sum(tally.new for tally in report.tallies),
             "changed": sum(tally.changed for tally in report.tallies),
             "failed": report.failed,
         }
         catalog.log.write("seed", detail, now=now)
-    return report
 
 
 def chosen_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]:
@@ -118,7 +130,8 @@ def _resume(
 
     Return how many of those left were finished, and why the others wait on where no vectors can be had.
     """
-    left = len(catalog.memories.ids(states=[State.PENDING]))
+    later = () if rebuild else LATER
+    left = len(catalog.memories.waiting(without=later))
     if rebuild:
         indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
         # All of them first: whatever run comes after one that is killed here puts them back, and where the
@@ -131,23 +144,29 @@ def _resume(
             open_store().delete(batch)
             progress.advance(len(batch))
         open_store().sweep()
-    pending = len(catalog.memories.ids(states=[State.PENDING]))
+    pending = len(catalog.memories.waiting(without=later))
     if pending:
         progress.begin("put back" if rebuild else "finish", pending)
         store = open_store()
         try:
-            index_pending(catalog, store, advance=progress.advance)
+            index_pending(catalog, store, advance=progress.advance, without=later)
         except BackendError as error:
-            return max(0, left - len(catalog.memories.ids(states=[State.PENDING]))), error.told
+            return max(0, left - len(catalog.memories.waiting(without=later))), error.told
     return left, ""
 
 
-def _put_under_other_names(catalog: Catalog, open_store: Callable[[], Store]) -> str:
-    """Put again what mentions names that have another node since; return why it has to wait, or nothing."""
+def _finish(
+    catalog: Catalog, open_store: Callable[[], Store], *, without: Sequence[str], progress: Progress
+) -> str:
+    """Index what waits, and put again what mentions names that have another node since.
+
+    Return why it has to wait on, or nothing.
+    """
     catalog.names.let_wait()
     try:
-        if catalog.memories.ids(states=[State.PENDING]):
-            index_pending(catalog, open_store())
+        if waiting := catalog.memories.waiting(without=without):
+            progress.begin("vectors", len(waiting))
+            index_pending(catalog, open_store(), advance=progress.advance, without=without)
     except BackendError as error:
         return error.told
     return ""
@@ -216,7 +235,7 @@ def _tell_what_is_gone(catalog: Catalog, spec: SourceSpec, discovery: Discovery)
 def rules_of(spec: SourceSpec, sizes: ChunkingSettings) -> str:
     """Return a hash of all that decides how a file of this source is read and judged."""
     parts = (spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars)
-    return digest("rules", RULES_VERSION, *(str(part) for part in parts), length=12)
+    return digest("rules", rules_version(), *(str(part) for part in parts), length=12)
 
 
 def _note(
@@ -259,16 +278,5 @@ def _count(
         if change not in {"unchanged", "archived"} and memory.tier is not Tier.DISCARD:
             report.characters += len(memory.text)
             report.chunks += len(item.chunks)
-        report.decisions.append(
-            Decision(
-                memory.source,
-                memory.uri,
-                memory.title,
-                memory.id,
-                change,
-                memory.tier,
-                item.signal.reason,
-                memory.kind.value,
-            )
-        )
+        report.decisions.append(Decision.on(item, change))
     return counts

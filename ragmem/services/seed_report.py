@@ -1,11 +1,12 @@
 """What a seeding did, or would do: counts per source, decisions, problems."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from ragmem.domain.model import Tier
 from ragmem.services.extraction import Extracted
 from ragmem.services.ingest import Change
+from ragmem.services.judge import Judged
 
 
 @dataclass(slots=True)
@@ -49,6 +50,36 @@ class Decision:
     reason: str
     kind: str
 
+    @classmethod
+    def on(cls, item: Judged, change: Change) -> Self:
+        """Return what was decided about a draft that was judged so, and what that changes."""
+        memory = item.memory
+        return cls(
+            memory.source,
+            memory.uri,
+            memory.title,
+            memory.id,
+            change,
+            memory.tier,
+            item.signal.reason,
+            memory.kind.value,
+        )
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What was read of transcripts: full text finds it at once, its vectors follow."""
+
+    files: int = 0
+    """Those that had something new."""
+    exchanges: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    doubled: int = 0
+    buffered: int = 0
+    waiting: int = 0
+    """Exchanges that wait for vectors."""
+
 
 @dataclass(slots=True)
 class SeedReport:
@@ -67,6 +98,8 @@ class SeedReport:
     pending: int = 0
     """Memories that are stored and found by full text, but have no vector yet; `note` says why."""
     note: str = ""
+    streamed: Streamed | None = None
+    """What was read of transcripts; None where they were not asked for."""
 
     @property
     def failed(self) -> int:
@@ -76,4 +109,5 @@ class SeedReport:
     @property
     def would_change(self) -> bool:
         """Tell whether the memory is not up to date with the sources."""
-        return bool(self.resumed) or any(tally.new or tally.changed for tally in self.tallies)
+        unread = self.dry_run and self.streamed is not None and self.streamed.files
+        return bool(self.resumed or unread) or any(tally.new or tally.changed for tally in self.tallies)

@@ -1,6 +1,6 @@
 """What an assistant reads when a session begins: rules, knowledge of its task, problems, last sessions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -38,11 +38,12 @@ LEAD_TOKENS = 120
 
 _ERRORS = (Category.ERROR_SOLUTION, Category.GOTCHA)
 _PATTERNS = (Category.PATTERN, Category.BEST_PRACTICE)
+_TELLING = (RecordType.SESSION_INSIGHT, RecordType.EPISODE)
 
 
 def _is_episode(memory: Memory) -> bool:
-    """Tell whether a memory tells of a session: what a source of such holds, or an insight of one."""
-    return memory.source in EPISODES or type_of(memory.source, memory.tags) == RecordType.SESSION_INSIGHT
+    """Tell whether a memory tells of a session: what a source of such holds, an insight or an episode."""
+    return memory.source in EPISODES or type_of(memory.source, memory.tags) in _TELLING
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,14 @@ SESSIONS = Part("Sessions: the nearest, then the last", 0.15, 3, _is_episode)
 WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
 """The parts for a task; the one with the best answer is shown first, those without an answer last."""
 
-RECORDS_OF = (
-    (PROBLEMS, (RecordType.GOTCHA, RecordType.ROOT_CAUSE)),
-    (RULES, (RecordType.USER_CORRECTION,)),
-    (PATTERNS, (RecordType.PATTERN,)),
-    (SESSIONS, (RecordType.SESSION_INSIGHT,)),
+RECORDS_OF: tuple[tuple[Part, tuple[RecordType, ...], tuple[Category, ...]], ...] = (
+    (PROBLEMS, (RecordType.GOTCHA, RecordType.ROOT_CAUSE, RecordType.KNOWLEDGE), _ERRORS),
+    (RULES, (RecordType.USER_CORRECTION,), ()),
+    (PATTERNS, (RecordType.PATTERN, RecordType.KNOWLEDGE), _PATTERNS),
+    (SESSIONS, _TELLING, ()),
 )
-"""What was recorded as such stands first in its part, where it answers the task about as well as the best."""
+"""Types and categories of each part: what was recorded as such stands first in it, where it answers the task
+about as well as the best memory."""
 
 STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
 NEAR_LAST = Part("Near to what was worked on last", 0.30, 10, lambda _: True)
@@ -88,6 +90,7 @@ def session_context(
     *,
     projects: Sequence[str] | None,
     near: Sequence[Match] = (),
+    without: Collection[str] = (),
     tokens: int | None = None,
     max_chars: int | None = None,
     home: str = "",
@@ -98,12 +101,12 @@ def session_context(
     the last sessions of these projects. Without: decisions and preferences, what is `near` to the last work,
     the last sessions, and problems, those without a fix first. Each part has its share of the room; what one
     does not use the others get, in their order. The same memory and task give the same block; it is empty
-    when there is nothing.
+    when there is nothing. Without a task the memories `without` are left out.
     """
     chosen = (
         _for_task(catalog, ask, task.strip(), projects, home)
         if task.strip()
-        else _for_start(catalog, projects, near, home)
+        else _for_start(catalog, projects, near, without, home)
     )
     parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
     found = sum(len(excerpts) for _, excerpts in parts)
@@ -114,14 +117,16 @@ def session_context(
     for part, _ in parts:
         room = room.less(_heading(part))
     filled = _share_out(parts, room)
-    body, memories = [], []
+    body, memories, sizes = [], [], []
     for (part, _), shown in zip(parts, filled, strict=True):
         if shown.parts:
             body.append(_heading(part))
             body += [shown.text(identifier) for identifier in shown.parts]
             memories += [excerpt.memory for excerpt in shown.excerpts.values()]
+            sizes += [shown.size(identifier) for identifier in shown.excerpts]
     left = found - len(memories)
-    return Context(framed(body, ending(left, found)) if memories else "", tuple(memories), left)
+    text = framed(body, ending(left, found)) if memories else ""
+    return Context(text, tuple(memories), left, tuple(sizes))
 
 
 def _for_task(
@@ -177,10 +182,11 @@ def _records_first(
 ) -> dict[str, list[Match]]:
     """Return title of a part -> the records that answer the task about as well as the best memory."""
     found: dict[str, list[Match]] = {}
-    for part, types in RECORDS_OF:
+    for part, types, categories in RECORDS_OF:
         # Most memories hold no records, and a question costs more than this look.
-        if recorded(catalog.database, types, projects=projects, limit=1):
-            answer = ask(Question(task, projects=projects, types=types, limit=part.most))
+        if recorded(catalog.database, types, projects=projects, categories=categories, limit=1):
+            wanted = Question(task, projects=projects, types=types, categories=categories, limit=part.most)
+            answer = ask(wanted)
             found[part.title] = [match for match in answer.matches if match.score >= AMONG_NEAR * best]
     return found
 
@@ -197,9 +203,13 @@ def _bearing_on(ask: Callable[[Question], Answer], question: Question) -> list[M
 
 
 def _for_start(
-    catalog: Catalog, projects: Sequence[str] | None, near: Sequence[Match], home: str
+    catalog: Catalog,
+    projects: Sequence[str] | None,
+    near: Sequence[Match],
+    without: Collection[str],
+    home: str,
 ) -> list[tuple[Part, list[Excerpt]]]:
-    taken = _Taken(home)
+    taken = _Taken(home, without)
     chosen: list[tuple[Part, Iterable[Match | Memory]]] = [
         (STANDING, _nearest(catalog, _RULES, projects)),
         (NEAR_LAST, near),
@@ -242,8 +252,9 @@ _OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT
 class _Taken:
     """Remembers what is shown already, so that no part repeats another."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, without: Collection[str] = ()) -> None:
         self._home = home
+        self._without = frozenset(without)
         self._excerpts: list[Excerpt] = []
 
     def take(self, items: Iterable[Match | Memory], most: int) -> list[Excerpt]:
@@ -252,12 +263,15 @@ class _Taken:
         for item in items:
             if len(found) >= most:
                 break
+            memory = item.memory if isinstance(item, Match) else item
+            if memory.id in self._without:
+                continue
             excerpt = (
                 Excerpt(item.memory, (item.chunk, *item.also), home=self._home)
                 if isinstance(item, Match)
                 else Excerpt(item, home=self._home)
             )
-            if excerpt.everything and not any(
+            if excerpt.says_anything and not any(
                 other.memory.id == excerpt.memory.id or excerpt.says_the_same_as(other)
                 for other in self._excerpts
             ):

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -12,6 +13,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ragmem.catalog.batches import batches
+from ragmem.domain.redaction import Rules, put_in_force, rules_in_force
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
@@ -52,7 +54,9 @@ class SideBySide:
         if self._pool is None:
             # Not forked: other threads of this process may hold locks.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_leave_interrupts)
+            self._pool = ProcessPoolExecutor(
+                self.workers, mp_context=context, initializer=_begin, initargs=(rules_in_force(),)
+            )
         waiting: deque[tuple[Given, Future[Done]]] = deque()
         for one in given:
             waiting.append((one, self._pool.submit(work, one)))
@@ -75,9 +79,18 @@ def _several(work: Callable[[Given], Done], given: Sequence[Given]) -> list[Done
     return list(map(work, given))
 
 
-def _leave_interrupts() -> None:
-    """Let the process that waits for this one hear of ^C, and tell of it once."""
+def _begin(rules: Rules) -> None:
+    """Find secrets as the process that waits for this one does, let that one hear of ^C, and end with it."""
+    put_in_force(rules)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # One that was killed tells nobody, and a process of a pool would wait for its work for ever.
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def cores() -> int:

@@ -83,13 +83,16 @@ def said(prompt: str) -> str:
     return "\n".join(line for line in lines if not _PASTED_LINE.match(line)).strip()
 
 
-def says_too_little(prompt: str) -> str:
-    """Return why a prompt cannot begin a topic, "" where it can: only then its vector is needed."""
+def says_too_little(prompt: str, *, first: bool = False) -> str:
+    """Return why a prompt cannot begin a topic, "" where it can: only then its vector is needed.
+
+    The `first` one of a session has nothing to point back to.
+    """
     text = said(prompt)
     words = _WORD.findall(text)
     if sum(word.lower() not in _SMALL for word in words) < MIN_WORDS:
         return "too few words" if len(text) * 2 > len(prompt.strip()) else "a paste"
-    if len(words) <= POINTING_WORDS and _POINTING.search(text):
+    if not first and len(words) <= POINTING_WORDS and _POINTING.search(text):
         return "points back"
     return ""
 
@@ -102,7 +105,7 @@ def watch(
     A prompt that says too little leaves the topic as it was; call with an empty vector then. A topic of
     another model is begun anew without a switch: its vectors tell nothing here.
     """
-    if why := says_too_little(prompt):
+    if why := says_too_little(prompt, first=topic is None):
         return Verdict(False, why, topic)
     unit = _unit(vector)
     if topic is None:

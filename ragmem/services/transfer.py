@@ -23,6 +23,7 @@ from ragmem.services.exporting import export
 from ragmem.services.index import BATCH, index, index_pending, records_of
 from ragmem.services.names import learn
 from ragmem.services.progress import Progress, Silent
+from ragmem.services.transfer_sessions import copy_sessions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,7 +142,7 @@ def transfer(
     now: datetime,
     progress: Progress,
 ) -> Transferred:
-    """Copy projects, memories, archive, seen files and log, index the target, verify it.
+    """Copy projects, memories, archive, seen files, log and sessions, index the target, verify it.
 
     `models` are those that the target's store embeds with. Both ends may have one catalog, where only vectors
     and graph move. Raises UsageError where the target holds other memories and not `merge`, StorageError
@@ -155,6 +156,7 @@ def transfer(
         _copy(source, target, done, progress, merge=merge, now=now)
         _copy_extractions(source, target, merge=merge)
         target.catalog.names.write_apart(source.catalog.names.apart())
+        copy_sessions(source.catalog, target.catalog, now=now)
         if target.catalog.models.read(ACTIVE) is None:
             # What opens the model of these vectors; nothing else there may know it.
             target.catalog.models.write(ACTIVE, source.catalog.models.read(ACTIVE))

@@ -1,0 +1,66 @@
+"""`ragmem query --answer`: what was found, told by the configured language model with its sources."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from ragmem.cli.common import dim, printable, say, say_json, tell
+from ragmem.errors import EXIT_NO, EXIT_OK, BackendError
+
+if TYPE_CHECKING:
+    from ragmem.memory import Ragmem
+    from ragmem.services.answering import Answerer
+    from ragmem.services.query import Answer
+
+
+def answerer_of(memory: "Ragmem") -> "Answerer":
+    """Return what answers in words; raises BackendError where no language model is configured."""
+    answerer = memory.answerer()
+    if answerer is None:
+        raise BackendError(
+            "an answer in words is made by a language model, and none is configured",
+            hint="name one in config.toml, [language_model], or ask without --answer",
+        )
+    return answerer
+
+
+def say_answer(
+    answerer: "Answerer", answer: "Answer", *, home: str, tokens: int | None, as_json: bool, quiet: bool
+) -> int:
+    """Print the answer as it comes and then what it cites; 1 where nothing was found to answer from."""
+    from ragmem.domain.redaction import redact
+    from ragmem.services.answering import Wanted, cited
+    from ragmem.services.context import context
+
+    for note in () if quiet else answer.notes:
+        tell(f"note: {note}")
+    block = context(answer, tokens=tokens, home=home)
+    sources = [
+        redact(f"{memory.title or memory.short_id}, {memory.event_time:%Y-%m-%d}: {memory.uri}")[0]
+        for memory in block.memories
+    ]
+    if not block.text:
+        if as_json:
+            say_json({"schema": 1, "query": answer.question.text, "answer": "", "model": "", "sources": []})
+        elif not quiet:
+            tell(block.why_empty)
+        return EXIT_NO
+    wanted = Wanted(answer.question.text, block.text, sources)
+    if as_json:
+        text = answerer.answer(wanted)
+        named = cited(text, len(sources))
+        listed = [
+            {"number": number, "id": memory.id, "source": source, "cited": number in named}
+            for number, (memory, source) in enumerate(zip(block.memories, sources, strict=True), start=1)
+        ]
+        document = {"schema": 1, "query": answer.question.text, "answer": text, "model": answerer.model_id}
+        say_json({**document, "sources": listed})
+        return EXIT_OK
+    text = ""
+    for part in answerer.stream(wanted):
+        text += part
+        sys.stdout.write(printable(part))
+        sys.stdout.flush()
+    say("")
+    for number in cited(text, len(sources)):
+        say(dim(f"[{number}] {printable(sources[number - 1])}"))
+    return EXIT_OK

@@ -1,0 +1,106 @@
+"""`ragmem refresh`: write what is proven into an assistant's memory file."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import JsonOption, QuietOption, moment, open_memory, plural, say, say_json, tell
+from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.refresh_file import Refreshed
+
+DEFAULT_LINES = 100
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem refresh --dry-run
+  ragmem refresh
+  ragmem refresh --file AGENTS.md --max-lines 60
+  ragmem refresh --file AGENTS.md --check
+
+\b
+Exit codes:
+  0  the file is up to date
+  1  --check: it is not
+  2  usage or configuration, broken marks
+  3  the file cannot be written
+  6  the store is damaged
+"""
+
+
+@app.command(epilog=EPILOG)
+def refresh(
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            metavar="FILE",
+            help="This file, not Claude Code's memory of the project.",
+            dir_okay=False,
+        ),
+    ] = None,
+    project: Annotated[
+        str, typer.Option("--project", "-p", help="This project, not the one here: name, id or path.")
+    ] = "",
+    max_lines: Annotated[
+        int,
+        typer.Option("--max-lines", metavar="N", min=10, max=200, help="Lines of the block at most."),
+    ] = DEFAULT_LINES,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 unless the file is up to date.")
+    ] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Write what is proven into an assistant's memory file."""
+    if dry_run and check:
+        raise UsageError("--dry-run and --check exclude each other", hint="give one of them")
+    with open_memory(quiet=quiet) as memory:
+        memory.require()
+        named = memory.named_projects([project])[0] if project else ""
+        act = memory.plan_refresh if dry_run or check else memory.refresh
+        done = act(project=named, file=file, environ=os.environ, max_lines=max_lines)
+    if as_json:
+        say_json(_document(done, wrote=done.changed and not (dry_run or check)))
+    elif dry_run and done.changed:
+        say(done.diff.removesuffix("\n"))
+    if not quiet and not as_json:
+        tell(_told(done, dry_run=dry_run, check=check))
+    return EXIT_NO if check and done.changed else EXIT_OK
+
+
+def _told(done: "Refreshed", *, dry_run: bool, check: bool) -> str:
+    what = f"{plural(done.index.lines, 'memory', 'memories')} of {done.index.considered:,} proven"
+    if not done.changed and not done.index.lines:
+        return f"{done.path}: nothing to write, none of {done.index.considered:,} memories is for it"
+    if not done.changed:
+        return f"{done.path}: up to date, {what}"
+    if check:
+        return f"{done.path}: not up to date; run `ragmem refresh`"
+    return f"{done.path}: {'would tell' if dry_run else 'tells'} {what}"
+
+
+def _document(done: "Refreshed", *, wrote: bool) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "path": str(done.path),
+        "changed": done.changed,
+        "written": wrote,
+        "memories": done.index.lines,
+        "considered": done.index.considered,
+        "groups": [
+            {
+                "title": group.title,
+                "lines": [{"id": line.id, "at": moment(line.at), "text": line.text} for line in lines],
+            }
+            for group, lines in done.index.groups
+        ],
+    }

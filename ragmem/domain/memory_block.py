@@ -1,0 +1,122 @@
+"""The part of a file that ragmem writes: between two marks, with what is around them left alone."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+BEGIN = "<!-- BEGIN ragmem: written by `ragmem refresh`, what you change in here is lost -->"
+END = "<!-- END ragmem -->"
+
+_MARK = "ragmem"
+_BEGIN = re.compile(r"[ \t]*<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*")
+_END = re.compile(r"[ \t]*<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_AS_SHOWN = r"^[ \t>|\d:\u2192-]{0,16}"
+"""What stands before the lines of a file that was quoted or shown with the numbers of its lines."""
+_SHOWN = re.compile(
+    rf"{_AS_SHOWN}<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*\r?\n"
+    rf"(?:(?!{_AS_SHOWN}<!--[ \t]*(?:BEGIN|END)[ \t]+ragmem\b)[^\n]*\n)*?"
+    rf"{_AS_SHOWN}<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*(?:\r?\n|\Z)",
+    re.MULTILINE,
+)
+
+
+class BrokenMarksError(ValueError):
+    """The marks of a file do not fit together; `line` counts from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the block of a text lies, `text[start:end]`, its last line end included."""
+
+    start: int
+    end: int
+
+
+def place_of(text: str) -> Place | None:
+    """Return where the block lies; None where there is none. Marks within closed code fences are none.
+
+    Raises BrokenMarksError for a mark without its other, and for a second block.
+    """
+    if _MARK not in text:
+        return None
+    begun: tuple[int, int] | None = None
+    found: Place | None = None
+    for number, start, line, end in _lines_outside_fences(text):
+        if _BEGIN.fullmatch(line):
+            if begun is not None or found is not None:
+                raise BrokenMarksError("a second BEGIN ragmem", number)
+            begun = number, start
+        elif _END.fullmatch(line):
+            if begun is None:
+                raise BrokenMarksError("an END ragmem without its BEGIN", number)
+            found, begun = Place(begun[1], end), None
+    if begun is not None:
+        raise BrokenMarksError("a BEGIN ragmem without its END", begun[0])
+    return found
+
+
+def with_block(text: str, lines: Sequence[str]) -> str:
+    """Return the text with these lines between the marks, in place of what stands there, else at its end.
+
+    What is outside the marks stays as it is, and so do the line ends of the text. Raises BrokenMarksError.
+    """
+    place = place_of(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = newline.join((BEGIN, *lines, END)) + newline
+    if place is not None:
+        whole = text[place.start : place.end]
+        if not whole.endswith("\n"):
+            # The file ended with the mark.
+            block = block.removesuffix(newline)
+        return f"{text[: place.start]}{block}{text[place.end :]}"
+    if not text:
+        return block
+    gap = newline if text.endswith("\n") else 2 * newline
+    return f"{text}{gap}{block}"
+
+
+def outside(text: str) -> str:
+    """Return the text without its block. Raises BrokenMarksError."""
+    place = place_of(text)
+    return text if place is None else f"{text[: place.start]}{text[place.end :]}"
+
+
+def without_block(text: str) -> str:
+    """Return a text that is to be stored without any such block, whole, quoted or shown with line numbers."""
+    return _SHOWN.sub("", text) if _MARK in text else text
+
+
+def _lines_outside_fences(text: str) -> Iterator[tuple[int, int, str, int]]:
+    """Yield (number, start, line without its end, end) of the lines that stand in no closed code fence."""
+    rows = []
+    at = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        end = min(at + len(line) + 1, len(text))
+        rows.append((number, at, line.rstrip("\r"), end))
+        at += len(line) + 1
+    index = 0
+    never_closed: set[str] = set()
+    while index < len(rows):
+        opened = _FENCE.match(rows[index][2])
+        if opened and opened[1] not in never_closed:
+            closed = _closing(rows, index, opened[1])
+            if closed is not None:
+                index = closed + 1
+                continue
+            never_closed.add(opened[1])
+        yield rows[index]
+        index += 1
+
+
+def _closing(rows: Sequence[tuple[int, int, str, int]], opened: int, fence: str) -> int | None:
+    """Return the row that closes a fence; None for one that is never closed, which is none."""
+    for index in range(opened + 1, len(rows)):
+        line = rows[index][2].strip()
+        if line.startswith(fence) and not line.strip(fence[0]):
+            return index
+    return None

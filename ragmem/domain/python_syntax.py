@@ -1,0 +1,35 @@
+"""Parses Python source into a tree, also where several threads parse at once."""
+
+import ast
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# Each try that another thread disturbs needs a garbage collection in just that moment.
+_TRIES = 16
+
+
+def module_tree(text: str) -> ast.Module:
+    """Return the tree of a module; raises as `ast.parse` (SyntaxError, ValueError, RecursionError ...)."""
+    return _undisturbed(lambda: ast.parse(text))
+
+
+def expression_tree(text: str) -> ast.expr:
+    """Return the tree of one expression; raises what `ast.parse` raises."""
+    return _undisturbed(lambda: ast.parse(text, mode="eval").body)
+
+
+def _undisturbed(parse: Callable[[], T]) -> T:
+    """Parse again where another thread disturbed it.
+
+    CPython before 3.11.8 and 3.12.2 counts the depth of all threads' trees in one place: a garbage collection
+    that lets another thread parse makes one of the two fail with a SystemError although its text is sound
+    (github.com/python/cpython/issues/106905).
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return parse()
+        except SystemError:
+            continue
+    return parse()

@@ -1,0 +1,240 @@
+"""Have the system start `ragmem serve` when its user logs in: a systemd user unit, or a launchd agent."""
+
+import hashlib
+import os
+import plistlib
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragmem.config.folders import HOME_VARIABLE
+from ragmem.config.places import expand_home
+from ragmem.errors import RagmemError, StorageError, UsageError
+
+UNIT = "ragmem.service"
+LABEL = "org.ragmem.serve"
+STOP_S = 45
+"""Seconds that the service has to end: those that running requests have, and some to save."""
+
+LONGEST_COMMAND_S = 60
+
+# No two hyphens in a row: it stands in a comment of XML as well.
+_MARK = "Written by `ragmem serve`, whose option uninstall removes it:"
+_DIGEST = re.compile(rf"{re.escape(_MARK)} ([0-9a-f]{{16}})")
+_PLACES = (HOME_VARIABLE, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+
+# What a user's own manager can impose without privileges; namespaces are not to be had everywhere.
+_HARDENING = """\
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+SystemCallArchitectures=native
+UMask=0077"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be started: this interpreter's ragmem with these options, in this environment."""
+
+    python: str
+    options: Sequence[str]
+    environment: Mapping[str, str]
+    log: Path
+    """Where launchd writes what the server tells; systemd has its journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A file that makes a service, and the commands that turn it on and off."""
+
+    path: Path
+    content: str
+    probe: Sequence[str]
+    """Succeeds where the system's manager can be spoken to."""
+
+    start: Sequence[Sequence[str]]
+    stop: Sequence[Sequence[str]]
+    after: Sequence[Sequence[str]] = ()
+    """What is run once the file is gone."""
+
+
+def environment_for(environ: Mapping[str, str], *, home: Path, cwd: Path) -> tuple[dict[str, str], list[str]]:
+    """Return the variables that say where the home is, and the names of others that the service lacks.
+
+    Values of others are not written into a file: they may be keys.
+    """
+    kept = {name: environ[name] for name in _PLACES if environ.get(name)}
+    if chosen := kept.get(HOME_VARIABLE):
+        # The service starts in another folder.
+        kept[HOME_VARIABLE] = str(cwd / expand_home(chosen, home))
+    return kept, sorted(name for name in environ if name.startswith("RAGMEM_") and name not in kept)
+
+
+def service_for(platform: str, wish: Wish, *, home: Path, environ: Mapping[str, str], user: int) -> Service:
+    """Return the service for a platform (`sys.platform`); raises UsageError for one that has none."""
+    if platform == "darwin":
+        return _agent(wish, home=home, user=user)
+    if platform.startswith("linux"):
+        return _unit(wish, home=home, environ=environ)
+    raise UsageError(
+        f'nothing on "{platform}" starts services that ragmem knows of',
+        hint="let your system run `ragmem serve` at login",
+    )
+
+
+def install(service: Service) -> None:
+    """Write the file, in place of one that was written so; never fails half way.
+
+    Raises UsageError where a file stands in its place that ragmem did not write or somebody changed.
+    """
+    require_ours(service)
+    draft = service.path.with_name(f".{service.path.name}.{os.getpid()}")
+    try:
+        service.path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(service.content, encoding="utf-8")
+        draft.replace(service.path)
+    except OSError as error:
+        raise StorageError(
+            f'cannot write "{service.path}": {(error.strerror or str(error)).lower()}',
+            hint="look at the permissions of the folder",
+        ) from error
+
+
+def uninstall(service: Service) -> bool:
+    """Remove the file; False where there is none. Raises UsageError for one that is not as it was written."""
+    if not require_ours(service):
+        return False
+    service.path.unlink()
+    return True
+
+
+def reaches_manager(service: Service) -> bool:
+    """Tell whether the system's manager of services can be spoken to from here."""
+    return not _run(service.probe)
+
+
+def run(commands: Sequence[Sequence[str]]) -> None:
+    """Run commands one after the other; raises RagmemError with what the first that fails says."""
+    for command in commands:
+        if problem := _run(command):
+            raise RagmemError(
+                f"`{' '.join(command)}` failed: {problem}", hint="run it yourself to see more; the file stays"
+            )
+
+
+def _run(command: Sequence[str]) -> str:
+    """Return what went wrong, or nothing."""
+    try:
+        done = subprocess.run(  # noqa: S603 - commands of this module
+            command, capture_output=True, text=True, timeout=LONGEST_COMMAND_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error).splitlines()[0]
+    if not done.returncode:
+        return ""
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return said[-1] if said else f"exit code {done.returncode}"
+
+
+def require_ours(service: Service) -> bool:
+    """Return whether there is a file that ragmem wrote; raises UsageError for any other."""
+    path = service.path
+    if not path.is_symlink() and not path.exists():
+        return False
+    try:
+        content = path.read_text(encoding="utf-8") if path.is_file() and not path.is_symlink() else ""
+    except (OSError, UnicodeDecodeError):
+        content = ""
+    found = _DIGEST.search(content)
+    if found is None:
+        raise UsageError(
+            f'"{path}" was not written by ragmem', hint="move it away first, or keep it and start it yourself"
+        )
+    if _digest(content.replace(found[1], "", 1)) != found[1]:
+        raise UsageError(
+            f'"{path}" was changed since ragmem wrote it', hint=f'if nothing of it is needed: rm "{path}"'
+        )
+    return True
+
+
+def _marked(content: str) -> str:
+    """Return a content with its own digest in the mark, by which it is known again."""
+    return content.replace(_MARK, f"{_MARK} {_digest(content.replace(_MARK, f'{_MARK} ', 1))}", 1)
+
+
+def _digest(content: str) -> str:
+    return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+
+def _unit(wish: Wish, *, home: Path, environ: Mapping[str, str]) -> Service:
+    if set(wish.python) & set("\"'\\"):
+        raise UsageError(f"systemd runs nothing at {wish.python!a}", hint="use a path without quotes in it")
+    words = (_quoted(word) for word in ("-m", "ragmem", "serve", *wish.options))
+    command = " ".join((_quoted(wish.python, dollars=False), *words))
+    variables = "".join(
+        f"Environment={_quoted(f'{name}={value}', dollars=False)}\n"
+        for name, value in wish.environment.items()
+    )
+    content = f"""\
+# {_MARK}
+[Unit]
+Description=ragmem, a local memory for AI coding assistants
+
+[Service]
+Type=exec
+ExecStart={command}
+{variables}Restart=on-failure
+RestartSec=5
+TimeoutStopSec={STOP_S}
+{_HARDENING}
+
+[Install]
+WantedBy=default.target
+"""
+    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "systemd" / "user"
+    ask = ("systemctl", "--user")
+    return Service(
+        folder / UNIT,
+        _marked(content),
+        probe=(*ask, "show-environment"),
+        start=((*ask, "daemon-reload"), (*ask, "enable", UNIT), (*ask, "restart", UNIT)),
+        stop=((*ask, "disable", "--now", UNIT),),
+        after=((*ask, "daemon-reload"),),
+    )
+
+
+def _quoted(word: str, *, dollars: bool = True) -> str:
+    """Return a word as systemd reads it back; `dollars`: where it would put variables in."""
+    if any(ord(character) < 0x20 for character in word):
+        raise UsageError(f"{word!a} cannot be written into a unit", hint="use a path without such characters")
+    written = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{written.replace("$", "$$") if dollars else written}"'
+
+
+def _agent(wish: Wish, *, home: Path, user: int) -> Service:
+    written = plistlib.dumps(
+        {
+            "Label": LABEL,
+            "ProgramArguments": [wish.python, "-m", "ragmem", "serve", *wish.options],
+            "EnvironmentVariables": dict(wish.environment),
+            "RunAtLoad": True,
+            "KeepAlive": {"SuccessfulExit": False},
+            "ExitTimeOut": STOP_S,
+            "Umask": 0o077,
+            "StandardErrorPath": str(wish.log),
+        }
+    ).decode()
+    content = written.replace("<plist ", f"<!-- {_MARK} -->\n<plist ", 1)
+    path = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    domain = f"gui/{user}"
+    return Service(
+        path,
+        _marked(content),
+        probe=("launchctl", "print", domain),
+        start=(("launchctl", "bootstrap", domain, str(path)),),
+        stop=(("launchctl", "bootout", f"{domain}/{LABEL}"),),
+    )

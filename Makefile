@@ -7,9 +7,10 @@ BIN    := $(VENV)/bin
 DEMO   := .demo-home
 DATA   ?= ../shared/eval
 # Two workers: the suite is made of subprocesses and SQLite, and most machines have more cores than that.
-TEST_OPTIONS ?= -n 2
+# A worker that has nothing left takes from the other, so that a long test at the end holds up only one.
+TEST_OPTIONS ?= -n 2 --dist worksteal
 
-.PHONY: help install dev demo test check format bench completions clean
+.PHONY: help install dev demo test check format bench completions web clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -52,6 +53,9 @@ format: $(VENV)/.dev ## Format and mend what can be mended
 
 completions: $(VENV)/.dev ## Write completions/, docs/cli.md and the man page anew
 	$(BIN)/python scripts/generate.py
+
+web: ## Build the page of `ragmem serve` from web/ (needs Node 20 and npm; users need neither)
+	cd web && npm ci --no-audit --no-fund && npm run build
 
 bench: $(VENV)/.dev ## Run the benchmarks (DATA=folder of the evaluation sets)
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import resource
+import signal
 import sqlite3
 import statistics
 import subprocess
@@ -214,6 +215,27 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     """Give a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix=f"ragmem-{prefix}-") as name:
         yield Path(name).resolve()
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End another process with the block, also where this one is told to end in the middle of it."""
+
+    def leave(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def written_bytes() -> int | None:

@@ -65,10 +65,12 @@ _ragmem_files() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":context"|":gc"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":serve") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":warm") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:injections"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
+        "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
+        "warm:status"|"warm:stop") : ;;
         *) return 1 ;;
     esac
 }
@@ -76,14 +78,19 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --json -q --quiet --sources -h --help ;;
-        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --jsonl --drain --code --rebuild --dry-run --json -q --quiet -h --help ;;
+        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --json -q --quiet --sources -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild --dry-run --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --since -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars -q --quiet --sources -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
         "feedback") _ragmem_words --session --json -h --help ;;
         "pin") _ragmem_words --off --json -h --help ;;
+        "connect") _ragmem_words --all --scope --no-mcp --dry-run --json -q --quiet -h --help ;;
+        "disconnect") _ragmem_words --all --scope --dry-run --json -q --quiet -h --help ;;
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
+        "refresh") _ragmem_words --file -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
+        "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
         "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "scrub") _ragmem_words -E --regex --backups --allow-large -f --force -y --yes --dry-run --json -q --quiet -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
         "inspect stats") _ragmem_words --json -h --help ;;
@@ -99,6 +106,8 @@ _ragmem_options() {
         "inspect code") _ragmem_words -p --project -n --limit --json -h --help ;;
         "inspect impact") _ragmem_words -d --depth -p --project -n --limit --svg -f --force --mermaid --json -h --help ;;
         "inspect lifecycle") _ragmem_words -p --project -a --all -n --limit --svg -f --force --json -h --help ;;
+        "inspect injections") _ragmem_words --session --memory --since -n --limit --json --jsonl -h --help ;;
+        "inspect transcripts") _ragmem_words -n --limit --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
@@ -117,7 +126,20 @@ _ragmem_options() {
         "models remove") _ragmem_words -y --yes --dry-run --json -h --help ;;
         "models bundle") _ragmem_words --with --extras --no-wheels --wheels --platform --python-version --verify -f --force --dry-run --json -q --quiet -h --help ;;
         "models test") _ragmem_words --language --json -q --quiet -h --help ;;
-        "serve") _ragmem_words --host --port --allow-remote --print-token -q --quiet -h --help ;;
+        "mcp") _ragmem_words --profile --project --structured -h --help ;;
+        "serve") _ragmem_words --host --port --allow-remote --open --print-token --new-token --log-format --log-level --install --uninstall --dry-run -q --quiet -h --help ;;
+        "agents") _ragmem_words --json -h --help ;;
+        "agents show") _ragmem_words --json -h --help ;;
+        "agents heartbeat") _ragmem_words --status --task --progress --json -h --help ;;
+        "agents signal") _ragmem_words --from --json -q --quiet -h --help ;;
+        "agents messages") _ragmem_words --after --wait --ack --json -h --help ;;
+        "agents acknowledge") _ragmem_words --json -h --help ;;
+        "agents publish") _ragmem_words --from -h --help ;;
+        "agents events") _ragmem_words --type --after --wait -f --follow --json -h --help ;;
+        "agents forget") _ragmem_words -h --help ;;
+        "warm") _ragmem_words --json -h --help ;;
+        "warm status") _ragmem_words --json -h --help ;;
+        "warm stop") _ragmem_words -h --help ;;
     esac
 }
 
@@ -135,6 +157,7 @@ _ragmem_value() {
         "ingest:--text") action=: ;;
         "ingest:--type") action='_ragmem_words decision thought insight error session note' ;;
         "ingest:--session") action=: ;;
+        "ingest:--agent") action=: ;;
         "record:-f"|"record:--field") action=: ;;
         "record:-t"|"record:--tag") action='_ragmem_known tag' ;;
         "record:-p"|"record:--project") action='_ragmem_known project' ;;
@@ -146,8 +169,10 @@ _ragmem_value() {
         "query:-p"|"query:--project") action='_ragmem_known project' ;;
         "query:--spec") action=: ;;
         "query:-t"|"query:--tag") action='_ragmem_known tag' ;;
-        "query:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
+        "query:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
+        "query:--category") action='_ragmem_words error_solution pattern best_practice gotcha none' ;;
         "query:--since") action=: ;;
+        "query:--until") action=: ;;
         "query:-m"|"query:--mode") action='_ragmem_words local global hybrid naive mix' ;;
         "query:-r"|"query:--route") action='_ragmem_words auto knowledge episode operational recon code' ;;
         "query:--session") action=: ;;
@@ -155,12 +180,21 @@ _ragmem_value() {
         "query:--max-chars") action=: ;;
         "query:--sources") action=_ragmem_files ;;
         "feedback:--session") action=: ;;
+        "connect:--scope") action='_ragmem_words user project' ;;
+        "disconnect:--scope") action='_ragmem_words user project' ;;
         "context:-b"|"context:--budget") action=: ;;
         "context:--max-chars") action=: ;;
         "context:-p"|"context:--project") action='_ragmem_known project' ;;
         "context:--session") action=: ;;
         "context:--prompt") action=: ;;
         "context:--sources") action=_ragmem_files ;;
+        "refresh:--file") action=_ragmem_files ;;
+        "refresh:-p"|"refresh:--project") action='_ragmem_known project' ;;
+        "refresh:--max-lines") action=: ;;
+        "check:--rules") action=_ragmem_files ;;
+        "check:--session") action=: ;;
+        "check:--agent") action=: ;;
+        "check:--for") action=: ;;
         "gc:--run") action='_ragmem_known run' ;;
         "gc:--restore") action=: ;;
         "gc:-n"|"gc:--limit") action=: ;;
@@ -168,6 +202,7 @@ _ragmem_value() {
         "gc:-p"|"gc:--project") action='_ragmem_known project' ;;
         "gc:--budget") action=: ;;
         "gc:--sources") action=_ragmem_files ;;
+        "scrub:--backups") action='_ragmem_words rewrite delete keep' ;;
         "inspect sources:--sources") action=_ragmem_files ;;
         "inspect entity:-p"|"inspect entity:--project") action='_ragmem_known project' ;;
         "inspect entity:-n"|"inspect entity:--limit") action=: ;;
@@ -189,7 +224,7 @@ _ragmem_value() {
         "inspect graph:-o"|"inspect graph:--out") action=_ragmem_files ;;
         "inspect graph:-p"|"inspect graph:--project") action='_ragmem_known project' ;;
         "inspect graph:-n"|"inspect graph:--limit") action=: ;;
-        "inspect records:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
+        "inspect records:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "inspect records:-p"|"inspect records:--project") action='_ragmem_known project' ;;
         "inspect records:--spec") action=: ;;
         "inspect records:--since") action=: ;;
@@ -203,6 +238,11 @@ _ragmem_value() {
         "inspect lifecycle:-p"|"inspect lifecycle:--project") action='_ragmem_known project' ;;
         "inspect lifecycle:-n"|"inspect lifecycle:--limit") action=: ;;
         "inspect lifecycle:--svg") action=_ragmem_files ;;
+        "inspect injections:--session") action=: ;;
+        "inspect injections:--memory") action=: ;;
+        "inspect injections:--since") action=: ;;
+        "inspect injections:-n"|"inspect injections:--limit") action=: ;;
+        "inspect transcripts:-n"|"inspect transcripts:--limit") action=: ;;
         "inspect config:--sources") action=_ragmem_files ;;
         "inspect usage:--by") action='_ragmem_words day model purpose' ;;
         "inspect usage:--since") action=: ;;
@@ -226,21 +266,37 @@ _ragmem_value() {
         "models bundle:--wheels") action=_ragmem_files ;;
         "models bundle:--platform") action=: ;;
         "models bundle:--python-version") action=: ;;
+        "mcp:--profile") action='_ragmem_words default full' ;;
+        "mcp:--project") action=_ragmem_files ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
+        "serve:--log-format") action='_ragmem_words text json' ;;
+        "serve:--log-level") action='_ragmem_words debug info warning error' ;;
+        "agents heartbeat:--status") action=: ;;
+        "agents heartbeat:--task") action=: ;;
+        "agents heartbeat:--progress") action=: ;;
+        "agents signal:--from") action=: ;;
+        "agents messages:--after") action=: ;;
+        "agents messages:--wait") action=: ;;
+        "agents publish:--from") action=: ;;
+        "agents events:--type") action=: ;;
+        "agents events:--after") action=: ;;
+        "agents events:--wait") action=: ;;
     esac
 }
 
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest record query feedback pin context gc doctor inspect export import backup restore store models serve ;;
+        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc scrub doctor inspect export import backup restore store models mcp serve agents warm ;;
         "ingest:"*) action=_ragmem_files ;;
-        "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction' ;;
+        "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "feedback:0") action='_ragmem_known memory' ;;
         "feedback:1") action='_ragmem_words good bad' ;;
         "pin:0") action='_ragmem_known memory' ;;
-        "inspect:0") _ragmem_words stats sources memory entity path communities timeline merges graph records code impact lifecycle config usage log ;;
+        "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
+        "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
+        "inspect:0") _ragmem_words stats sources memory entity path communities timeline merges graph records code impact lifecycle injections transcripts config usage log ;;
         "inspect memory:0") action='_ragmem_known memory' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "inspect path:0") action='_ragmem_known entity' ;;
@@ -260,6 +316,8 @@ _ragmem_argument() {
         "models remove:0") action='_ragmem_known model' ;;
         "models bundle:0") action=_ragmem_files ;;
         "models test:"*) action='_ragmem_known model' ;;
+        "agents:0") _ragmem_words show heartbeat signal messages acknowledge publish events forget ;;
+        "warm:0") _ragmem_words status stop ;;
     esac
 }
 

@@ -1,4 +1,4 @@
-"""Write completions/, docs/cli.md and docs/ragmem.1 from the command tree; `--check` compares only."""
+"""Write completions/, docs/cli.md, docs/ragmem.1, parts of docs/tools.md and api.md; or `--check` them."""
 
 import sys
 from collections.abc import Sequence
@@ -7,7 +7,9 @@ from pathlib import Path
 from generating.bash import bash_completion
 from generating.fish import fish_completion
 from generating.manual import manual_page
+from generating.operations import operations_page
 from generating.reference import reference
+from generating.tools import tools_page
 from generating.tree import read_tree
 from generating.zsh import zsh_completion
 
@@ -19,6 +21,8 @@ WRITERS = {
     "completions/ragmem.fish": fish_completion,
     "docs/cli.md": reference,
     "docs/ragmem.1": manual_page,
+    "docs/tools.md": tools_page,
+    "docs/api.md": operations_page,
 }
 
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 import warnings
 from importlib.util import find_spec
@@ -13,7 +14,10 @@ from urllib.parse import urlencode
 
 import pytest
 from hypothesis import HealthCheck, settings
+from quick_commands import COMMANDS
 from tiny_models import TinyModels
+
+from ragmem import client
 
 # A test of properties tells what is wrong, not how busy the machine is.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,11 +41,29 @@ def _own_home(tmp_path_factory):
         patch.setenv("HOME", str(home))
         patch.setenv("RAGMEM_HOME", str(home / "ragmem"))
         yield
+        # A hook has started it, perhaps.
+        assert client.stop(str(home / "ragmem" / "data"), deadline=time.monotonic() + 10)
 
 
 @pytest.fixture
 def ragmem():
-    """Return a function that runs `ragmem` in a new process, on the fake backends and the test's own home."""
+    """Return a function that runs `ragmem` in a process, on the fake backends and the test's own home.
+
+    It is a fork of one that has loaded what commands need; `started` starts at the beginning.
+    """
+
+    def run(*arguments, stdin="", timeout=60, **environ):
+        environ = {**os.environ, "RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake", **environ}
+        done = COMMANDS.run(arguments, given=stdin.encode(), environ=environ, cwd=Path.cwd(), timeout=timeout)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        return done
+
+    return run
+
+
+@pytest.fixture
+def started():
+    """Return a function that runs `ragmem` as `ragmem` does, in a process from its start."""
 
     def run(*arguments, stdin="", timeout=60, **environ):
         return subprocess.run(

@@ -95,15 +95,21 @@ class Home:
         return base | FAKE | more
 
     def run(self, *arguments, stdin: bytes = b"", first: str = "", cwd=None, **environ: str) -> Result:
-        done = subprocess.run(
-            self.command(*arguments, first=first),
-            input=stdin,
-            capture_output=True,
-            env=self.environ(**environ),
-            cwd=cwd or self.root,
-            timeout=60,
-            check=False,
-        )
+        if first:
+            done = subprocess.run(
+                self.command(*arguments, first=first),
+                input=stdin,
+                capture_output=True,
+                env=self.environ(**environ),
+                cwd=cwd or self.root,
+                timeout=60,
+                check=False,
+            )
+        else:
+            # Here, because this file runs as a script too, where pytest does not tell what helps tests.
+            from quick_commands import COMMANDS
+
+            done = COMMANDS.run(arguments, given=stdin, environ=self.environ(**environ), cwd=cwd or self.root)
         return Result(done.returncode, *(self.shown(stream) for stream in (done.stdout, done.stderr)))
 
     def shown(self, stream: bytes) -> str:
@@ -161,10 +167,22 @@ def _link_in_a_circle(home: Home) -> None:
     (home.root / "notes" / "bad.md").symlink_to("bad.md")
 
 
+def _marks(home: "Home") -> None:
+    home.write("broken.md", "<!-- BEGIN ragmem -->\nmine\n")
+
+
+def _rules(rules: str, name: str = "rules.md") -> Callable[[Home], None]:
+    return _file(f"ragmem/config/{name}", rules)
+
+
 def _code(home: Home) -> None:
     for name in ("kiln", "oven"):
         home.write(f"app/{name}.py", "def fire():\n    pass\n\n\ndef open_door():\n    fire()\n")
     assert home.run("ingest", "--code", "app").code == 0
+
+
+def _short_token(home: Home) -> None:
+    home.write("ragmem/state/serve.token", "short").chmod(0o600)
 
 
 @dataclass(frozen=True)
@@ -293,7 +311,27 @@ CASES = (
         "record trap x",
         2,
         "invalid value for 'TYPE': 'trap' is not one of 'session_insight', 'codebase_discovery', 'pattern',"
-        " 'gotcha', 'task_outcome', 'root_cause', 'user_correction'",
+        " 'gotcha', 'task_outcome', 'root_cause', 'user_correction', 'knowledge', 'episode'",
+    ),
+    Case(
+        "knowledge of no category",
+        "record knowledge x --field category=trick",
+        2,
+        'the field "category" of the knowledge wants one of error_solution, pattern, best_practice, gotcha,'
+        ' not "trick"',
+    ),
+    Case(
+        "an importance beyond the greatest",
+        "record episode x --field event_type=error --field importance=2",
+        2,
+        'the field "importance" of the episode wants a number from 0 to 1, not "2"',
+    ),
+    Case(
+        "a category that does not exist",
+        "query tides --category trick",
+        2,
+        "invalid value for '--category': 'trick' is not one of 'error_solution', 'pattern', 'best_practice',"
+        " 'gotcha', 'none'",
     ),
     Case(
         "a field that the record does not have",
@@ -393,6 +431,369 @@ CASES = (
         _code,
     ),
     Case("an id that is too short", "inspect memory ab", 2, '"ab" is not a memory id'),
+    Case(
+        "a memory that was never injected",
+        "inspect injections --memory zzzz",
+        2,
+        'no memory has the id "zzzz"',
+    ),
+    Case("a time that is none", "inspect injections --since soon", 2, '"soon" is not a date'),
+    Case("an id that is too short", "inspect injections --memory ab", 2, '"ab" is not a memory id'),
+    Case(
+        "a limit of nothing",
+        "inspect transcripts --limit 0",
+        2,
+        "invalid value for '--limit' / '-n': 0 is not in the range 1<=x<=10000",
+    ),
+    Case(
+        "an unknown assistant",
+        "connect emacs",
+        2,
+        "invalid value for '[ASSISTANT]': 'emacs' is not one of 'claude-code', 'codex', 'cursor', 'gemini',"
+        " 'opencode'",
+    ),
+    Case(
+        "an unknown scope",
+        "connect claude-code --scope team",
+        2,
+        "invalid value for '--scope': 'team' is not one of 'user', 'project'",
+    ),
+    Case("a name beside --all", "connect --all claude-code", 2, "--all and a name exclude each other"),
+    Case(
+        "settings that are no JSON",
+        "connect claude-code",
+        2,
+        "~/.claude/settings.json:1:2: not valid JSON: a name in quotes is missing, or the object is not"
+        " closed",
+        _file(".claude/settings.json", "{broken"),
+    ),
+    Case(
+        "settings of another shape",
+        "connect claude-code",
+        2,
+        '"~/.claude/settings.json" has another shape than Claude Code reads: "hooks" is no object',
+        _file(".claude/settings.json", '{"hooks": []}'),
+    ),
+    Case(
+        "settings that are no TOML",
+        "connect codex",
+        2,
+        "~/.codex/config.toml:1: not valid TOML: expected ']' at the end of a table declaration",
+        _file(".codex/config.toml", "[broken"),
+    ),
+    Case("nobody to disconnect", "disconnect", 2, "say which assistant, or --all"),
+    Case("a name beside --all", "disconnect codex --all", 2, "--all and a name exclude each other"),
+    Case(
+        "settings that are no JSON",
+        "disconnect claude-code",
+        2,
+        "~/.claude/settings.json:1:2: not valid JSON: a name in quotes is missing, or the object is not"
+        " closed",
+        _file(".claude/settings.json", "{broken"),
+    ),
+    Case(
+        "a profile that does not exist",
+        "mcp --profile all",
+        2,
+        "invalid value for '--profile': 'all' is not one of 'default', 'full'",
+    ),
+    Case(
+        "a project that is not there",
+        "mcp --project nope",
+        2,
+        "invalid value for '--project': Directory 'nope' does not exist",
+    ),
+    Case("an id that is none", "agents heartbeat a/b", 2, '"a/b" cannot be the id of an agent'),
+    Case("the name of everybody", "agents heartbeat all", 2, '"all" cannot be the id of an agent'),
+    Case(
+        "more than all is done",
+        "agents heartbeat builder --progress 101",
+        2,
+        "invalid value for '--progress': 101 is not in the range 0<=x<=100",
+    ),
+    Case(
+        "an agent that never checked in",
+        "agents messages builder",
+        2,
+        'no agent "builder" has checked in',
+    ),
+    Case(
+        "an agent that never checked in",
+        "agents signal message builder hello",
+        2,
+        'no agent "builder" has checked in',
+    ),
+    Case(
+        "an agent that never checked in",
+        "agents acknowledge builder 1",
+        2,
+        'no agent "builder" has checked in',
+    ),
+    Case(
+        "an agent that never checked in",
+        "agents forget builder",
+        2,
+        'no agent "builder" has checked in',
+    ),
+    Case("a signal that is none", "agents signal halt all", 2, '"halt" is no signal'),
+    Case("a message without a text", "agents signal message all", 2, "the message is empty"),
+    Case(
+        "a number that is none",
+        "agents acknowledge builder first",
+        2,
+        "invalid value for 'NUMBER...': 'first' is not a valid int",
+    ),
+    Case("a type of event that is none", "agents publish Done!", 2, '"Done!" cannot be the type of an event'),
+    Case(
+        "a sender that is none",
+        "agents publish done --from a/b",
+        2,
+        '"a/b" cannot be the id of an agent',
+    ),
+    Case(
+        "a wait that is too long",
+        "agents events --wait 301",
+        2,
+        "invalid value for '--wait': 301.0 is not in the range 0<=x<=300",
+    ),
+    Case(
+        "a database of agents that is none",
+        "agents",
+        6,
+        'the database "~/ragmem/data/operational.db" is damaged: file is not a database',
+        _file("ragmem/data/operational.db", "garbage!" * 20),
+    ),
+    Case(
+        "an unknown key in [agents]",
+        "agents",
+        2,
+        '~/ragmem/config/config.toml:2: unknown key "stale" in [agents]',
+        _file("ragmem/config/config.toml", "[agents]\nstale = 1\n"),
+    ),
+    Case(
+        "a variable of [agents] that is too small",
+        "agents",
+        2,
+        "the variable RAGMEM_AGENTS_STALE_S must be a number of at least 0.1, not 0.0",
+        environ=(("RAGMEM_AGENTS_STALE_S", "0"),),
+    ),
+    Case(
+        "to install and to uninstall",
+        "serve --install --uninstall",
+        2,
+        "--install and --uninstall exclude each other",
+    ),
+    Case(
+        "the token and another one",
+        "serve --print-token --new-token",
+        2,
+        "--print-token and --new-token exclude each other",
+    ),
+    Case(
+        "a page of what only starts later",
+        "serve --install --open",
+        2,
+        "--open and --install exclude each other",
+    ),
+    Case("nothing to try", "serve --dry-run", 2, "--dry-run is for --install and --uninstall"),
+    Case(
+        "a port that is none",
+        "serve --port 99999",
+        2,
+        "invalid value for '--port': 99999 is not in the range 0<=x<=65535",
+    ),
+    Case(
+        "an address that others reach",
+        "serve --host 0.0.0.0",
+        2,
+        '"0.0.0.0" can be reached from other machines',
+    ),
+    Case(
+        "an address that others reach, allowed once",
+        "serve --host 0.0.0.0 --allow-remote",
+        2,
+        '"0.0.0.0" can be reached from other machines, which config.toml does not allow',
+    ),
+    Case(
+        "an address that is none",
+        "serve --host 999.1.1.1 --allow-remote",
+        3,
+        '"999.1.1.1" is no address to listen on',
+        environ=(("RAGMEM_SERVE_ALLOW_REMOTE", "true"),),
+    ),
+    Case(
+        "a log in no form",
+        "serve --log-format xml",
+        2,
+        "invalid value for '--log-format': 'xml' is not one of 'text', 'json'",
+    ),
+    Case(
+        "a token that is none",
+        "serve --print-token",
+        2,
+        'the file "~/ragmem/state/serve.token" holds no token',
+        _short_token,
+    ),
+    Case(
+        "an unknown key in [serve]",
+        "serve --print-token",
+        2,
+        '~/ragmem/config/config.toml:2: unknown key "prot" in [serve]',
+        _file("ragmem/config/config.toml", "[serve]\nprot = 1\n"),
+    ),
+    Case(
+        "fewer connections than a page needs",
+        "serve",
+        2,
+        "the variable RAGMEM_SERVE_MAX_CONNECTIONS must be a whole number of at least 256 and at most 50000,"
+        " not 1",
+        environ=(("RAGMEM_SERVE_MAX_CONNECTIONS", "1"),),
+    ),
+    Case(
+        "an answer without a language model",
+        "query wal --answer",
+        4,
+        "an answer in words is made by a language model, and none is configured",
+    ),
+    Case(
+        "an answer from a language model that is down",
+        "query wal --answer",
+        4,
+        "the fake language model is down",
+        environ=(("RAGMEM_LANGUAGE_MODEL_BACKEND", "fake"), ("RAGMEM_LANGUAGE_MODEL_MODEL", "down")),
+    ),
+    Case(
+        "an answer where only ids are wanted",
+        "query wal --answer --ids",
+        2,
+        "--answer is for people or --json",
+    ),
+    Case(
+        "knowledge without its category",
+        "record knowledge x",
+        2,
+        'the knowledge lacks its field "category"',
+    ),
+    Case("an episode of nothing", "record episode x", 2, 'the episode lacks its field "event_type"'),
+    Case(
+        "an event type that does not exist",
+        "record episode x --field event_type=crash",
+        2,
+        'the field "event_type" of the episode wants one of action, error, decision, outcome, not "crash"',
+    ),
+    Case(
+        "an option of another command",
+        "disconnect claude-code --no-mcp",
+        2,
+        "no such option: --no-mcp",
+    ),
+    Case("an unknown command", "warm up", 2, "no such command 'up'"),
+    Case("nothing to remove", "scrub ''", 2, "the pattern is empty"),
+    Case("nothing to remove", "scrub -", 2, "the pattern is empty"),
+    Case("a text that is no UTF-8", "scrub - --yes", 2, "the pattern is not UTF-8", stdin=b"caf\xe9"),
+    Case(
+        "a text that stands everywhere",
+        "scrub WAL --yes",
+        2,
+        "the pattern has fewer than 4 characters, and so few stand in many words",
+    ),
+    Case("a pattern that is missing", "scrub --regex", 2, "--regex needs a PATTERN"),
+    Case(
+        "a pattern that is none",
+        "scrub --regex ( --yes",
+        2,
+        "the pattern is no regular expression: missing ), unterminated subpattern at position 0",
+    ),
+    Case("a pattern that all memories have", "scrub --regex .* --yes", 2, "3 of 3 memories have it"),
+    Case(
+        "a removal that nobody agrees to",
+        "scrub exhausted",
+        2,
+        "this would change 1 memory for good and nobody is here to ask",
+    ),
+    Case("nothing to check", "check", 2, "nothing to check"),
+    Case(
+        "two things at once",
+        "check notes/wal.md --history",
+        2,
+        "give one of FILE, --list-rules and --history",
+    ),
+    Case(
+        "no rules",
+        "check notes/wal.md",
+        2,
+        'there are no rules to check by: no "~/ragmem/config/rules.md"',
+    ),
+    Case(
+        "rules that are not there",
+        "check notes/wal.md --rules nope.md",
+        2,
+        'cannot read "nope.md": there is no such file',
+    ),
+    Case(
+        "an answer that is not there",
+        "check nope.md",
+        2,
+        'there is no file "nope.md"',
+        _rules("- never `x`\n"),
+    ),
+    Case(
+        "a file without rules",
+        "check notes/wal.md",
+        2,
+        "~/ragmem/config/rules.md has no rules",
+        _rules("# Rules\n"),
+    ),
+    Case(
+        "a pattern that is none",
+        "check notes/wal.md",
+        2,
+        "~/ragmem/config/rules.md: never-say: /(/ is no regular expression: missing ), unterminated"
+        " subpattern at position 0",
+        _rules("- never say /(/\n"),
+    ),
+    Case(
+        "rules that are no TOML",
+        "check --list-rules",
+        2,
+        "~/ragmem/config/rules.toml:1: not valid TOML: expected ']' at the end of a table declaration",
+        _rules("[rules\n", "rules.toml"),
+    ),
+    Case("no project to write for", "refresh", 2, 'no memory belongs to a project at "~"'),
+    Case(
+        "a file that is no text",
+        "refresh --file bad.md",
+        2,
+        '"bad.md" is not a text file',
+        _file("bad.md", b"a\0b"),
+    ),
+    Case("a memory file in no folder", "refresh --file nope/A.md", 2, 'there is no folder "nope"'),
+    Case(
+        "options that exclude each other",
+        "refresh --file A.md --check --dry-run",
+        2,
+        "--dry-run and --check exclude each other",
+    ),
+    Case("an unknown project", "refresh --project nowhere", 2, 'there is no project "nowhere"'),
+    Case(
+        "a folder as memory file",
+        "refresh --file notes",
+        2,
+        "invalid value for '--file': File 'notes' is a directory",
+    ),
+    Case(
+        "too many lines",
+        "refresh --file A.md --max-lines 900",
+        2,
+        "invalid value for '--max-lines': 900 is not in the range 10<=x<=200",
+    ),
+    Case(
+        "broken marks",
+        "refresh --file broken.md",
+        2,
+        '"broken.md" line 1: a BEGIN ragmem without its END',
+        _marks,
+    ),
     Case(
         "an export over a file",
         "export notes/wal.md",
@@ -635,6 +1036,22 @@ def test_bad_input_is_one_line_and_loses_nothing(home: Home, case: Case):
         assert home.database.read_bytes() == database
     else:
         home.assert_nothing_lost()
+
+
+HOOKS = (
+    ("no event", "hook", b""),
+    ("an unknown event", "hook Nope", b"{}"),
+    ("an unknown assistant", "hook SessionStart --for emacs", b"{}"),
+    ("an unknown option", "hook SessionStart --nope", b"{}"),
+    ("input that is no JSON", "hook SessionStart", b"{broken"),
+    ("input that is no UTF-8", "hook UserPromptSubmit", b'{"prompt": "caf\xe9"}'),
+)
+
+
+@pytest.mark.parametrize(("command", "stdin"), [case[1:] for case in HOOKS], ids=[case[1] for case in HOOKS])
+def test_a_hook_never_stands_in_an_assistants_way(home: Home, command: str, stdin: bytes):
+    assert home.run(*command.split(), stdin=stdin) == Result(0, "", "")
+    home.assert_nothing_lost()
 
 
 # What seed says of single files: it goes on with the rest.
@@ -896,7 +1313,7 @@ def small_disk(tmp_path_factory):
     mounted = (
         mount
         and not subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)], capture_output=True, check=False
+            [mount, "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(folder)], capture_output=True, check=False
         ).returncode
     )
     if not mounted:
@@ -1063,9 +1480,16 @@ def document() -> str:
     """Return docs/errors.md as CASES and FILES have it."""
     rows = [(case.what, case.command, f"ragmem: {case.line}", case.code) for case in CASES]
     rows += [(what, "seed", line, code) for what, _, _, code, line in FILES]
+    rows += [(what, command, "", 0) for what, command, _ in HOOKS]
     rows += [
         ("a home that is read-only", "seed", 'ragmem: cannot write "...": the home is read-only', 3),
         ("a full disk", "seed", 'ragmem: cannot write "...": database or disk is full', 3),
+        (
+            "a port that another has",
+            "serve --port 9622",
+            "ragmem: cannot listen on 127.0.0.1:9622: address already in use",
+            3,
+        ),
         ("another writer", "seed", "ragmem: another process has been writing for 30 s", 5),
         ("^C", "seed", "ragmem: interrupted; what was finished is stored", 130),
     ]
@@ -1073,13 +1497,14 @@ def document() -> str:
         "# What bad input gives",
         "",
         "One line on standard error, then perhaps a blank line and a hint, and an exit code. What was stored",
-        "before stays as it was. `seed` names single files and goes on with the rest.",
+        "before stays as it was. `seed` names single files and goes on with the rest. `hook` says nothing,",
+        "so that an assistant goes on; what went wrong stands in `hooks.log`.",
         "Generated from `tests/test_bad_input.py`, which runs each of these.",
         "",
         "| what is wrong | command | line | exit code |",
         "|---|---|---|---|",
         *(
-            f"| {what} | `ragmem {command}` | `{line}` | {code} |".replace("`ragmem ragmem", "`ragmem")
+            f"| {what} | `ragmem {command}` | {f'`{line}`' if line else 'none'} | {code} |"
             for what, command, line, code in rows
         ),
     ]

@@ -4,6 +4,8 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +86,9 @@ READING = {
     "inspect config": (["inspect", "config"], {"config", "places"}),
     "inspect log": (["inspect", "log"], {"log"}),
     "inspect usage": (["inspect", "usage"], {"by", "rows", "total", "today"}),
+    "scrub --dry-run": (["scrub", "--dry-run"], {"dry_run"}),
+    "check --history": (["check", "--history"], {"violations"}),
+    "connect": (["connect"], {"assistants"}),
     "export --dry-run": (["export", "--dry-run"], {"dry_run", "file", "counts"}),
     "backup --dry-run": (["backup", "--dry-run"], {"dry_run", "file", "counts"}),
     "store": (["store"], {"profile", "backend", "place", "exists", "counts"}),
@@ -105,6 +110,24 @@ def test_json_is_one_document_and_nothing_else(arguments, fields, ragmem):
     assert document["schema"] == 1
     assert fields <= set(document)
     assert result.stderr == ""
+
+
+NOTHING = {
+    "inspect injections": {"injections": []},
+    "inspect transcripts": {"transcripts": [], "read": 0, "unread": 0},
+    "warm": {"running": False},
+}
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize(("line", "said"), NOTHING.items(), ids=NOTHING)
+def test_json_of_nothing_is_one_document_as_well(line, said, ragmem):
+    result = ragmem(*line.split(), "--json")
+
+    document = json.loads(result.stdout)
+    assert result.returncode == 1
+    assert said.items() <= document.items()
+    assert document["schema"] == 1
 
 
 def test_json_of_what_writes(ragmem, tmp_path):
@@ -154,6 +177,7 @@ ERRORS = {
     "unknown source to seed": (["seed", "--source", "nope"], 2, '"nope"'),
     "unknown project": (["query", "x", "--project", "nope"], 2, '"nope"'),
     "no date": (["query", "x", "--since", "someday"], 2, '"someday"'),
+    "no date to end with": (["query", "x", "--until", "someday"], 2, '"someday"'),
     "two formats": (["query", "x", "--json", "--ids"], 2, "--ids"),
     "unknown file": (["ingest", "no-such-file"], 2, '"no-such-file"'),
     "unknown settings": (["seed", "--sources", "no-such-file"], 2, '"no-such-file"'),
@@ -317,30 +341,64 @@ def examples():
             yield pytest.param(command, line, id=line)
 
 
-@pytest.mark.parametrize(("command", "line"), list(examples()))
-def test_the_examples_of_the_reference_run(command, line, ragmem, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("repository")
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    subprocess.run(["git", "init", "--quiet", "--template="], cwd=folder, check=True)
+    commit = ("commit", "--quiet", "--allow-empty", "-m", "Pin the driver")
+    subprocess.run(["git", *who, *commit], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def as_typed(line, ragmem, environ):
+    """Run a line as a shell does; one that is no more than words needs neither a shell nor a new Python."""
+    if not set("|<>$;&*") & set(line):
+        _, *words = shlex.split(line)
+        return ragmem(*(os.path.expanduser(word) for word in words), **environ)  # noqa: PTH111 - as a shell
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environ = {**os.environ, **FAKE, "PATH": path, **environ}
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, env=environ)
+
+
+@pytest.mark.parametrize(("command", "line"), list(examples()))
+def test_the_examples_of_the_reference_run(command, line, ragmem, repository, folder):
     assert line.startswith(command) or f"| {command}" in line
     if command == "ragmem serve":
         pytest.skip("it answers until it is stopped; tests/serve runs it")
-    (tmp_path / "docs").mkdir()
-    for name in ("notes.md", "docs/driver.md"):
-        (tmp_path / name).write_text(NOTES["driver.md"])
+    (folder / "docs").mkdir()
+    for name in ("notes.md", "docs/driver.md", "answer.md"):
+        (folder / name).write_text(NOTES["driver.md"])
+    if command == "ragmem check":
+        config = Path(os.environ["RAGMEM_HOME"]) / "config"
+        config.mkdir(parents=True)
+        for rules in (config / "rules.md", folder / "team-rules.md"):
+            rules.write_text("- **no-apologies**: never say `sorry`\n")
     ragmem("ingest", "notes.md")
     if command == "ragmem import":
         ragmem("export", "memory.jsonl.gz")
+    if command == "ragmem agents":
+        ragmem("agents", "heartbeat", "builder")
     if command == "ragmem restore":
         ragmem("backup", "backup.tar.gz")
     if command in {"ragmem feedback", "ragmem pin"}:
         line = line.replace(EXAMPLE_ID, ragmem("query", "--ids", "--nearest", "the driver").stdout.split()[0])
-    environ = {**os.environ, **FAKE, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    subprocess.run(["git", "init", "--quiet"], check=True)
-    subprocess.run(["git", *who, "commit", "--quiet", "--allow-empty", "-m", "Pin the driver"], check=True)
-    result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, env=environ)
+    if "--answer" in line:
+        answering = {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
+    else:
+        answering = {}
+    shutil.copytree(repository / ".git", folder / ".git")
+    result = as_typed(line, ragmem, answering)
 
     # Nothing to undo and nothing found are answers; an option that does not exist is none.
     nothing_there = line.startswith(("ragmem gc --undo", "ragmem gc --restore"))
+    nothing_there |= line in {"ragmem refresh", "ragmem refresh --dry-run"}  # no project of Claude Code's
     assert result.returncode in {0, 1} or nothing_there, result.stderr
 
 

@@ -180,7 +180,7 @@ def offered(shell, script, home):
         (
             "ragmem inspect ",
             "stats sources memory entity path communities timeline merges graph records code impact"
-            " lifecycle config usage log".split(),
+            " lifecycle injections transcripts config usage log".split(),
         ),
         ("ragmem query it's --so", []),
         ("ragmem query free ", []),

@@ -62,8 +62,8 @@ def origin_of(found: Settings, key: str) -> str:
 
 def test_an_empty_home_gives_the_eight_sources_and_the_published_decay(home: Path) -> None:
     found = read(home)
-    assert list(found.sources) == EIGHT
-    assert all(source.enabled for source in found.sources.values())
+    assert [source.name for source in found.enabled_sources()] == EIGHT
+    assert [name for name in found.sources if name not in EIGHT] == ["transcripts"]
     assert found.decay.half_lives_days == {
         Kind.PREFERENCE: 180,
         Kind.ARCHITECTURE: 90,
@@ -157,6 +157,17 @@ def test_variables_reach_decay_and_sources(home: Path) -> None:
     assert origin_of(found, "decay.half_lives_days.error") == "RAGMEM_DECAY_HALF_LIVES_DAYS_ERROR"
 
 
+def test_shipped_globs_follow_an_assistant_to_its_folder_and_a_persons_own_stay(home: Path) -> None:
+    configure(home, sources_toml='[sources.skills]\nglob = "~/.claude/skills/*.md"\n')
+    found = read(home, CLAUDE_CONFIG_DIR="/elsewhere/claude/", CODEX_HOME="relative")
+    assert found.sources["memory"].globs == ("/elsewhere/claude/projects/*/memory/*.md",)
+    assert found.sources["transcripts"].globs[:2] == (
+        "/elsewhere/claude/projects/*/*.jsonl",
+        "~/.codex/sessions/**/rollout-*.jsonl",
+    )
+    assert found.sources["skills"].globs == ("~/.claude/skills/*.md",)
+
+
 def test_a_whole_number_is_good_enough_for_a_fraction_but_not_the_reverse(home: Path) -> None:
     configure(home, config_toml="[seed]\nmax_file_mb = 2\n")
     assert read(home).seed.max_file_bytes == 2 * 1024 * 1024
@@ -187,7 +198,7 @@ scope = "project"
 """,
     )
     found = read(home)
-    assert list(found.sources) == [*EIGHT, "notes"]
+    assert list(found.sources) == [*EIGHT, "transcripts", "notes"]
     assert not found.sources["skills"].enabled
     assert found.sources["memory"].kind is Kind.PREFERENCE
     assert found.sources["memory"].globs == ("~/.claude/projects/*/memory/*.md",)
@@ -312,7 +323,7 @@ def test_a_variable_that_looks_like_a_setting_and_is_none_gives_a_warning(home: 
         home,
         RAGMEM_QUERY_LIMT="3",
         RAGMEM_QUERY_COLOUR="red",
-        RAGMEM_HOOKS_OFF="1",
+        RAGMEM_PLUGIN_OFF="1",
         OTHER="x",
         RAGMEM_HOME="",
     )

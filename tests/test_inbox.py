@@ -158,6 +158,20 @@ def test_the_command_prints_a_line_for_each_text_and_the_next_query_finds_them(r
     assert [match["text"] for match in json.loads(found.stdout)["matches"]] == [SAID]
 
 
+def test_a_write_tells_its_session_and_the_agent_within_it(ragmem):
+    who = ("--session", "s1", "--agent", "reviewer")
+    assert ragmem("ingest", "--buffer", "--text", SAID, *who).returncode == 0
+    line = '{"text": "We chose blue because of Ana.", "metadata": {"b": "c"}}\n'
+    assert ragmem("ingest", "--buffer", "--jsonl", "-", *who, stdin=line).returncode == 0
+    (quick,) = json.loads(ragmem("query", "which driver do we pin", "--json", "-n1").stdout)["matches"]
+    assert (quick["metadata"]["session"], quick["metadata"]["agent"]) == ("s1", "reviewer")
+    (lined,) = json.loads(ragmem("query", "why blue", "--json", "-n1").stdout)["matches"]
+    assert (lined["metadata"]["agent"], lined["metadata"]["b"]) == ("reviewer", "c")
+    refused = ragmem("ingest", "-", "--agent", "reviewer", stdin=SAID)
+    assert refused.returncode == 2
+    assert "go with --buffer" in refused.stderr
+
+
 def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
     assert answer("ingest", "--buffer", "-", "--type", "insight", stdin="one\ntwo\n")[0] == 0
     lines = '"plain"\n{"text": "with more", "type": "decision", "tags": ["a"], "metadata": {"b": "c"}}\n'

@@ -15,6 +15,12 @@ DEFAULT = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"
 NOTE = "# Sessions\n\nWe decided to keep the sessions in PostgreSQL because Redis lost them twice.\n"
 
 
+@pytest.fixture
+def ragmem(started):
+    """Return what runs commands in processes from their start: what they load is the point here."""
+    return started
+
+
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost", "LOCALHOST.", "a.localhost"]
 )

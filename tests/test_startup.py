@@ -28,6 +28,7 @@ BUDGETS = {
     "--version": 20,
     "hook SessionStart": 25,
     "ingest --buffer --text x --type note": 15,
+    "mcp": 30,
     "__complete source x": 65,
     "__complete tag x": 65,
     "__complete memory x": 85,
@@ -38,6 +39,12 @@ BUDGETS = {
 
 REPORT = "sys.stderr.write(chr(10) + 'MODULES ' + ' '.join(sys.modules))"
 RUN = f"import sys; from ragmem.__main__ import run; run(sys.argv[1:]); {REPORT}"
+
+
+@pytest.fixture
+def ragmem(started):
+    """Return what runs commands in processes from their start: what they load is the point here."""
+    return started
 
 
 def modules(code, *arguments):
@@ -70,6 +77,7 @@ def test_an_answer_stays_within_its_modules(line, budget, python_alone):
         "--version",
         "hook SessionStart",
         "ingest --buffer --text x --type note",
+        "mcp --profile full",
         "__complete source x",
         "__complete memory x",
         "__complete model x",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ragmem.errors import BackendError
-from ragmem.ports import Call, CompletesMany, LanguageModel, Models, Purpose
+from ragmem.ports import Call, CompletesMany, LanguageModel, Models, Purpose, Streams
 
 
 class RecordingMeter:
@@ -169,6 +169,24 @@ class LanguageModelContract:
             before = model.model_id
             self._complete(model, self.PROMPTS[0])
             assert before == model.model_id != ""
+
+    def test_the_parts_of_a_stream_are_those_of_the_answer(self) -> None:
+        """For a model that has parts: counted once, and to read no further is no failure of the next."""
+        meter = RecordingMeter()
+        with self._opened(meter=meter) as model:
+            if not isinstance(model, Streams):
+                return
+            # A first request may be refused for a field that the server does not know, and asked anew.
+            list(model.stream(self.PROMPTS[0], system=self.SYSTEM, max_tokens=self.BRIEF))
+            for prompt in self.PROMPTS:
+                meter.calls.clear()
+                parts = list(model.stream(prompt, system=self.SYSTEM, max_tokens=self.BRIEF))
+                assert len(meter.calls) == 1
+                assert "".join(parts) == self._complete(model, prompt)
+            given_up = model.stream(self.PROMPTS[0], system=self.SYSTEM, max_tokens=self.BRIEF)
+            next(given_up, None)
+            given_up.close()  # type: ignore[attr-defined]
+            assert isinstance(self._complete(model, self.PROMPTS[0]), str)
 
     def test_many_at_once_are_answered_as_one_by_one(self) -> None:
         """For a model that can: in order, each counted, and no prompt is no answer."""

@@ -15,7 +15,8 @@ CONTRACT = """\
 - Text is the same on a terminal and in a pipe. Colours need a terminal or `FORCE_COLOR`; `NO_COLOR` and
   `TERM=dumb` turn them off, and nothing is told by colour alone.
 - What writes takes `--dry-run`: the same plan, not carried out.
-- `ragmem hook EVENT` always exits 0 and writes nothing to standard output.
+- `ragmem hook EVENT` always exits 0 within its deadline, and writes JSON for the assistant or nothing
+  (docs/hooks.md).
 - `ragmem --offline COMMAND` lets nothing leave this machine, and says on standard error what was opened; so
   does `RAGMEM_OFFLINE=1`, which says nothing (docs/airgapped.md).
 - An option's value follows it as the next word or after `=`. `--` ends the options.

@@ -266,3 +266,22 @@ def test_an_error_of_sqlite_becomes_the_one_that_says_what_to_do(error, expected
     assert type(found) is expected
     assert found.hint
     assert "with text" not in str(found)
+
+
+def test_what_threads_that_have_ended_left_open_is_closed(database: SQLiteDatabase) -> None:
+    def open_files() -> int:
+        return sum(1 for _ in Path("/dev/fd").iterdir())
+
+    def read_in_a_thread() -> int:
+        thread = threading.Thread(target=value, args=(database,))
+        thread.start()
+        thread.join()
+        return open_files()
+
+    first = read_in_a_thread()
+    for _ in range(8):
+        last = read_in_a_thread()
+
+    # SQLite itself keeps a file open, for the next connection, as long as another one has it locked.
+    assert last <= first + 2
+    assert value(database) == 0

@@ -1,10 +1,11 @@
 """The lives of memories: what the rules see of them, and what is kept of what was decided."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from ragmem.catalog.lives import LifeRow
+from ragmem.domain.ageing import ages_of
 from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -86,3 +87,28 @@ def test_rows_that_are_put_take_the_place_of_what_was_kept(catalog, stored):
     row = LifeRow(identifier, Life.PROVEN, reprieves=2, checked_age=44, reason="imported")
     catalog.lives.put([row], now=NOW)
     assert catalog.lives.all() == [row]
+
+
+def test_how_many_newer_there_are_is_what_the_rules_count_with_the_exchanges_of_a_session_as_one(
+    catalog, make
+):
+    told = [
+        ("notes", ""), ("transcripts", "a"), ("transcripts", "b"), ("transcripts", "a"), ("notes", "a"),
+        ("transcripts", ""), ("transcripts", "b"), ("notes", "a"),
+    ]  # fmt: skip
+    made = [
+        make(
+            str(number),
+            f"text {number}",
+            source=source,
+            metadata={"session": session} if session else {},
+            event_time=NOW + timedelta(hours=number // 2),
+        )
+        for number, (source, session) in enumerate(told)
+    ]
+    catalog.memories.accept(made)
+    ages = ages_of(catalog.lives.entries(policy=POLICY))
+    assert [ages[memory.id] for memory, _ in made] == [5, 4, 4, 4, 3, 2, 1, 0]
+    assert {memory.id: catalog.lives.newer(memory.id) for memory, _ in made} == ages
+    catalog.lives.respite([made[1][0].id], reason="handed in again", now=NOW)
+    assert catalog.lives.of([made[1][0].id])[made[1][0].id].checked_age == 4

@@ -19,6 +19,7 @@ from ragmem.backends.lightrag import schema as store_schema
 from ragmem.catalog import backups, migrations
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.migrations import Migration, Schema, normalised, settle, standing
+from ragmem.catalog.operational.schema import OPERATIONAL
 from ragmem.catalog.schema import APPLICATION_ID, CATALOG
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import StorageError, StoreDamagedError
@@ -37,10 +38,12 @@ RELEASED = {
     ("catalog", 6): "7bd0c5bba74a79d8f85b17b41b67f554",
     ("catalog", 7): "de9fbd15b8afe09818a6c65260e8da05",
     ("catalog", 8): "73decc1aa5dc877013b5d5c28abf216e",
+    ("catalog", 9): "803e92587777491355c1e249463cc09d",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
     ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
+    ("operational", 1): "b5260d2050781cada90c69c740759a58",
 }
 """A step that was released is never edited: homes have its checksum, and would be refused."""
 
@@ -130,11 +133,11 @@ def test_a_migrated_home_has_the_schema_of_a_new_one(old, database, new):
 def test_released_steps_are_as_they_were_released():
     steps = {
         (schema.component, step.version): step.checksum
-        for schema in (CATALOG, store_schema.STORE)
+        for schema in (CATALOG, store_schema.STORE, OPERATIONAL)
         for step in schema.migrations
     }
     assert steps == RELEASED
-    for schema in (CATALOG, store_schema.STORE):
+    for schema in (CATALOG, store_schema.STORE, OPERATIONAL):
         assert [step.version for step in schema.migrations] == list(range(1, schema.version + 1))
 
 
@@ -321,6 +324,19 @@ def test_a_home_that_cannot_be_written_is_read_as_it_is_where_the_missing_steps_
         settle(database, CATALOG)
     assert "a user who can write" in caught.value.hint
     assert version(old) == 1
+
+
+def test_what_a_step_brings_is_empty_in_a_home_that_cannot_take_it(tmp_path):
+    with closing(Catalog.at(tmp_path / "data", busy_timeout=2.0)) as made:
+        settle(made.database, replace(CATALOG, migrations=CATALOG.migrations[:8], _checksums={}))
+        made.database.read_only = True
+        made.prepare()
+        assert made.transcripts.get("/t/a.jsonl") is None
+        assert made.transcripts.seen() == []
+        assert made.transcripts.last_read_at() is None
+        assert made.injections.list() == []
+        assert made.violations.latest() == []
+        assert made.violations.untold("s1", limit=1) == []
 
 
 def test_the_last_three_backups_are_kept_and_none_is_overwritten(old):

@@ -55,6 +55,33 @@ def test_age_counts_the_newer_memories_of_the_same_project_by_event_time_and_not
     assert ages["other0005"] == 0
 
 
+def told(number, session, *, project="p", **more):
+    """Return an entry that is an exchange of a session."""
+    made = entry(number, project=project, metadata={"session": session}, **more)
+    return replace(made, memory=replace(made.memory, source="transcripts"))
+
+
+def test_the_exchanges_of_a_session_count_as_one_and_for_each_other_as_none():
+    note, between, after = entry(0), entry(20), entry(50)
+    first = [told(number, "first") for number in (1, 2, 3, 40)]
+    second = [told(number, "second") for number in (30, 31)]
+    ages = ages_of([note, between, after, *first, *second])
+    assert ages[note.id] == 4
+    assert [ages[one.id] for one in first] == [3, 3, 3, 1]
+    assert [ages[one.id] for one in second] == [2, 2]
+    assert (ages[between.id], ages[after.id]) == (3, 0)
+
+
+def test_an_isolated_note_is_as_young_as_before_when_a_long_session_is_read():
+    long = [told(number, "long") for number in range(1, 5001)]
+    assert age([entry(0, CHATTER), *long], {}, POLICY)[0].rule == "young"
+
+
+def test_a_session_that_is_only_named_beside_a_text_counts_each_text():
+    said = [entry(number, metadata={"session": "one"}) for number in (1, 2)]
+    assert ages_of([entry(0), *said])["p0000"] == 2
+
+
 def test_a_young_memory_is_not_looked_at():
     made = decided(entry(0, CHATTER), 4)
     assert (made.action, made.rule) == ("keep", "young")

@@ -137,7 +137,7 @@ def test_the_parts_hold_every_character_once_and_in_order(text, most):
     ids=lambda text: repr(text[:8]),
 )
 def test_the_time_is_linear(text):
-    start = time.process_time()
+    start = time.thread_time()
     list(parts(text, 0, len(text), lambda begin, end: end - begin <= 900))
     is_program(text)
-    assert time.process_time() - start < 5  # linear takes half a second
+    assert time.thread_time() - start < 5  # linear takes half a second

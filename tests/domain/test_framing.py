@@ -82,9 +82,9 @@ def test_no_text_holds_a_tag_of_the_frame_afterwards(parts):
 def test_a_hostile_text_takes_linear_time(part):
     def cost(length: int) -> float:
         text = (part * length)[:length]
-        started = time.process_time()
+        started = time.thread_time()
         inert(text)
-        return time.process_time() - started
+        return time.thread_time() - started
 
     cost(100)
     assert cost(200_000) < max(0.2, 10 * min(cost(50_000) for _ in range(2)))

@@ -117,10 +117,10 @@ def test_every_text_can_be_read_at_any_time(text, now):
 )
 def test_a_long_text_takes_no_longer_by_the_character(piece):
     text = piece * (20_000 // len(piece))
-    started = time.process_time()
+    started = time.thread_time()
     asked(text)
     asked(text[:MAX_TYPED])
-    assert time.process_time() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 @pytest.mark.parametrize(

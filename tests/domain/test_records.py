@@ -48,7 +48,8 @@ def test_what_is_stored_of_a_record_gives_the_same_record(item):
 
 @given(records())
 def test_every_line_of_every_field_stands_in_the_text(item):
-    for value in item.fields.values():
+    aside = SHAPES[item.type].aside
+    for value in (value for name, value in item.fields.items() if name not in aside):
         for text in texts_in(value):
             for line in text.split("\n"):
                 assert line in item.text
@@ -119,7 +120,15 @@ def test_what_belongs_to_the_first_line_stands_in_it():
 def test_every_type_has_a_kind_that_fits_and_corrections_are_protected():
     made = {
         kind: draft_of(
-            record(kind, {field.name: "yes" for field in shape.fields if field.required} | {shape.main: "x"}),
+            record(
+                kind,
+                {
+                    field.name: field.choices[0] if field.choices else "yes"
+                    for field in shape.fields
+                    if field.required
+                }
+                | {shape.main: "x"},
+            ),
             scope=Scope(),
             event_time=NOW,
         )
@@ -133,6 +142,8 @@ def test_every_type_has_a_kind_that_fits_and_corrections_are_protected():
         "task_outcome": (Kind.GENERAL, Category.NONE),
         "root_cause": (Kind.ERROR, Category.ERROR_SOLUTION),
         "user_correction": (Kind.PREFERENCE, Category.BEST_PRACTICE),
+        "knowledge": (Kind.ERROR, Category.ERROR_SOLUTION),
+        "episode": (Kind.GENERAL, Category.NONE),
     }
     assert [kind for kind, draft in made.items() if "protected" in draft.metadata] == ["user_correction"]
 
@@ -185,6 +196,12 @@ def test_a_file_has_one_path_wherever_it_is_named():
             'the field "metadata" of the task_outcome has "tries" twice',
             "one text",
         ),
+        ("knowledge", {"title": "x", "category": "trick"}, "one of error_solution, pattern", "gotcha"),
+        ("knowledge", {"category": "gotcha"}, 'lacks its field "title"', "in a line"),
+        ("episode", {"title": "x", "event_type": "party"}, 'outcome, not "party"', "decision"),
+        ("episode", {"title": "x", "event_type": "error", "importance": 1.5}, "from 0 to 1", "matters"),
+        ("episode", {"title": "x", "event_type": "error", "importance": "nan"}, "from 0 to 1", "matters"),
+        ("episode", {"title": "x", "event_type": "error", "importance": True}, "from 0 to 1", "matters"),
         ("session_insight", {"session": "3"}, "the session_insight says nothing", "summary"),
         ("insight", {}, 'there is no type of record "insight"', "session_insight"),
     ],
@@ -195,6 +212,31 @@ def test_what_is_no_record_is_refused_with_its_field_and_the_next_step(kind, fie
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
     assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("event_type", "importance", "protected"),
+    [
+        ("decision", None, "true"),
+        ("decision", 0.4, None),
+        ("action", None, None),
+        ("action", 0.8, "true"),
+        ("decision", 0.1, "false"),
+        ("outcome", 0.29, "false"),
+    ],
+)
+def test_what_matters_much_is_protected_and_what_matters_little_never(event_type, importance, protected):
+    fields = {"title": "x", "event_type": event_type, "importance": importance}
+    made = draft_of(record("episode", fields), scope=Scope(), event_time=NOW)
+    assert made.metadata.get("protected") == protected
+
+
+def test_an_episode_keeps_session_agent_and_importance_as_data_and_not_in_its_text():
+    fields = {"title": "Moved", "event_type": "decision", "session": "s-7", "agent": "ann", "importance": 0.9}
+    item = record("episode", fields)
+    assert item.text == "# Decision\n\nMoved"
+    metadata = draft_of(item, scope=Scope(), event_time=NOW).metadata
+    assert (metadata["session"], metadata["agent"], metadata["importance"]) == ("s-7", "ann", "0.9")
 
 
 @pytest.mark.parametrize("fields", ["", "[]", "7", "[" * 100_000, '{"gotcha": []}', '{"other": "x"}', "{}"])

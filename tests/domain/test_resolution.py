@@ -1,7 +1,7 @@
 """Which names mean one thing, and which never do."""
 
 from itertools import combinations
-from time import process_time
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -120,9 +120,9 @@ def test_a_path_that_two_files_end_in_is_neither_of_them():
 
 @pytest.mark.parametrize("text", ['`*_"' * 5_000 + "(", "**" * 10_000 + " aka B"])
 def test_marks_without_end_are_read_in_no_time(text):
-    before = process_time()
+    before = thread_time()
     assert aliases(text) == []
-    assert process_time() - before < 2
+    assert thread_time() - before < 2
 
 
 def test_a_path_without_a_root_may_be_the_end_of_one_with_it():

@@ -108,6 +108,6 @@ def test_any_text_has_a_route_and_always_the_same(text: str) -> None:
     "text", ["a " * 10_000, "when " * 4_000, "x." * 10_000, "does " * 4_000, "(" * 20_000]
 )
 def test_the_longest_question_is_routed_in_no_time(text: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     route(text)
-    assert time.process_time() - started < 0.1
+    assert time.thread_time() - started < 0.1

@@ -97,6 +97,13 @@ def test_a_text_without_signal_is_summarized_by_its_beginning():
     assert summarize("One thing. Another thing. A third.", max_sentences=2) == "One thing.\nAnother thing."
 
 
+def test_a_summary_of_an_exchange_begins_with_what_was_asked():
+    answer = "\n".join(f"Step {number} went as planned." for number in range(20))
+    text = f"User: why is it late?\n\nAssistant:\n\n{answer}\nThe root cause was the moon.\n"
+    summary = summarize(text, max_sentences=1)
+    assert summary == "User: why is it late?\n\nAssistant:\nThe root cause was the moon."
+
+
 def test_a_title_alone_is_its_own_summary():
     assert summarize("# Only a title") == "# Only a title"
 

@@ -86,6 +86,6 @@ def test_any_text_is_judged_and_always_alike(text):
     "part", ["word-", "a/", "I ", "is still ", "ok ok ", "the x ", "`", '"', "- \n", "[auto ", "has have "]
 )
 def test_a_text_made_to_take_long_takes_no_longer(part):
-    started = time.process_time()
+    started = time.thread_time()
     substance_of(part * (20_000 // len(part)))
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2

@@ -97,6 +97,6 @@ def test_turns_hold_all_of_the_text():
     ids=lambda text: repr(text[:8]),
 )
 def test_the_time_is_linear(text):
-    start = time.process_time()
+    start = time.thread_time()
     turns(text)
-    assert time.process_time() - start < 5  # linear takes half a second
+    assert time.thread_time() - start < 5  # linear takes half a second

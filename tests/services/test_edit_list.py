@@ -1,5 +1,6 @@
 """Which memories edited a file: by its path, by an end of it, never by a text that merely mentions it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragmem.catalog.edits import plain_path
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.edit_list import edited
+from ragmem.services.edit_list import committed, edited
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TEXT = "We decided to change {0} because of the error; the fix of {0} resolved it."
@@ -109,3 +110,16 @@ def test_the_files_of_a_note_are_read_from_its_frontmatter(memory, notes):
 @given(path=st.text(max_size=40))
 def test_a_plain_path_is_plain_already(path):
     assert plain_path(plain_path(path)) == plain_path(path)
+
+
+def test_the_session_that_made_a_commit_is_found_by_any_beginning_of_its_hash(memory):
+    drafts = [session("maker"), session("other")]
+    drafts[0] = replace(drafts[0], metadata={"commits": "1f3a9bc, 77aa0012de"})
+    memory.ingest(drafts)
+    for told in ("1f3a9bc", "1F3A9BC5d0", "77aa0012", "77aa001", "77aa0012de" + "0" * 30):
+        found = committed(memory.catalog, f"who made {told}?", projects=None, limit=9)
+        assert [hit.rank for hit in found] == [1]
+        (match, *_) = memory.query(f"which session made commit {told}").matches
+        assert match.memory.uri == "maker"
+    for told in ("1f3a9bd", "77aa001f", "1234567", "defaced"):
+        assert committed(memory.catalog, f"who made {told}?", projects=None, limit=9) == []

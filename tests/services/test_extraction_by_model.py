@@ -151,7 +151,7 @@ def test_the_model_is_told_no_secret_and_forgets_none_of_its_answers_for_that(ho
         memory.seed()
         assert len(model.prompts) == asked
     told = "\n".join(model.prompts)
-    assert "The token was [redacted: GitHub token], of Tideline." in told
+    assert "The token was \u2026, of Tideline." in told
     assert not [hidden for hidden in (secret, "Lovelace", "Zanzibar") if hidden in told]
 
 

@@ -1,5 +1,7 @@
 """gc: a plan that can be read, refused, applied and undone."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -189,6 +191,36 @@ def test_only_a_purge_deletes_and_only_what_has_lain_for_long(memory):
     assert memory.plan_purge().texts == 1
     assert (memory.purge_archive().memories, memory.catalog.archive.count()) == (1, 1)
     assert violations(memory.catalog, memory.store) == []
+
+
+def test_no_byte_of_what_was_purged_stays_in_the_files(memory):
+    words = "The heronry of Osmotherley flooded because of a broken sluicegate"
+    (first, _) = memory.ingest([note(1, text=f"{words} {TEXT}"), note(2)])
+    memory.forget([first.id])
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE archive SET archived_at = archived_at - ?", (31 * DAY,))
+
+    def told() -> set[str]:
+        files = [path for path in memory.catalog.database.home.rglob("*") if path.is_file()]
+        raw = b"".join(path.read_bytes() for path in files).lower()
+        return {word for word in ("osmotherley", "sluicegate", "heronry") if word.encode() in raw}
+
+    assert told()
+    assert memory.purge_archive().left is False
+    assert told() == set()
+
+
+def test_a_purge_tells_that_a_reader_keeps_what_was_there(memory, monkeypatch):
+    monkeypatch.setattr("ragmem.catalog.emptied.PATIENCE", 0.1)
+    (first,) = memory.ingest([note(1)])
+    memory.forget([first.id])
+    with memory.catalog.database.write() as connection:
+        connection.execute("UPDATE archive SET archived_at = archived_at - ?", (31 * DAY,))
+    with closing(sqlite3.connect(memory.catalog.database.path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM archive").fetchone()
+        purged = memory.purge_archive()
+    assert (purged.memories, purged.left) == (1, True)
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from known_likeness import Compared
 
 from ragmem.domain.lifecycle import Connection, Life
 from ragmem.domain.model import Draft, Scope, State, memory_id
@@ -59,7 +60,7 @@ def connected(memory, monkeypatch):
     monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
     monkeypatch.setattr("ragmem.services.gc_plan.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
-    monkeypatch.setattr("ragmem.services.gc_plan.alike", lambda *_: of())
+    monkeypatch.setattr("ragmem.services.gc_plan.to_compare", lambda *_: [Compared(of())])
 
     def link(*ids):
         links.extend(Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high)

@@ -295,12 +295,13 @@ def test_a_file_that_no_reader_understands_is_kept_as_a_text(place: Place):
 
 def test_what_is_no_write_is_set_aside_with_its_reason_and_blocks_nothing(place: Place):
     place.put(SAID)
+    (written,) = place.names()
     (place.inbox / "foreign.txt").write_text("hello")
     (place.inbox / "folder").mkdir()
     (place.inbox / "link.write").symlink_to(place.folder)
     os.mkfifo(place.inbox / "pipe.write")
     broken = place.inbox / "broken.write"
-    broken.write_bytes((place.inbox / place.names()[0]).read_bytes()[:-1])
+    broken.write_bytes((place.inbox / written).read_bytes()[:-1])
     (place.inbox / "later.write").write_text("ragmem inbox 2 x\n\nfrom a newer one")
     with place.opened() as memory:
         done = memory.take_in()

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,17 @@ def test_undoing_a_merge_gives_the_graph_of_before(memory, now):
     merges.redo(memory.catalog, memory.store, done[0].key, now=now)
 
     assert graph(memory) == before != apart
+
+
+def test_undoing_a_merge_leaves_transcripts_that_wait_to_who_makes_their_vectors(memory, now):
+    memory.ingest([draft("long", LONG), draft("short", SHORT)])
+    (told,) = memory.ingest(
+        [replace(draft("told", "The queue lost rows because the disk was full."), source="transcripts")]
+    )
+    memory.catalog.memories.mark([told.id], State.PENDING)
+    undo(memory, "tide.py", now)
+    assert memory.catalog.memories.waiting() == [told.id]
+    assert "tide.py" in names(memory)
 
 
 def test_what_was_undone_stays_so(memory, now):

@@ -232,8 +232,12 @@ def test_a_text_that_is_no_date_is_refused_by_name(text):
         parse_moment(text, now=NOW)
 
 
-def test_a_secret_is_shown_by_inspect_alone(inside, tmp_path, notes):
-    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+def test_a_secret_that_was_stored_as_it_is_is_shown_by_inspect_alone(inside, tmp_path, notes):
+    home = {
+        "HOME": str(tmp_path / "home"),
+        "RAGMEM_HOME": str(tmp_path / "ragmem"),
+        "RAGMEM_SECRETS_REDACT": "false",
+    }
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
     note = notes / "deploybot.md"
     note.write_text(

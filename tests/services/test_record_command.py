@@ -18,6 +18,8 @@ DOCUMENTS = {
     "task_outcome": {"task": "Cache.", "success": False, "metadata": {"hours": "3", "who.did": "it=me"}},
     "root_cause": {"error": "Timeout.", "cause": "A leak.", "files": ["src/pool.py"]},
     "user_correction": {"right": "Knots.", "said": "km/h"},
+    "knowledge": {"title": "PATCH, not PUT", "category": "gotcha", "content": "PUT empties other fields."},
+    "episode": {"title": "Moved to SQLite", "event_type": "decision", "session": "s1", "importance": "0.7"},
 }
 
 
@@ -69,6 +71,18 @@ def test_what_a_dry_run_shows_is_not_stored(ragmem):
     document = json.loads(ragmem("record", "gotcha", "No summer time.", "--dry-run", "--json").stdout)
     assert (document["dry_run"], document["records"][0]["change"]) == (True, "dry run")
     assert ragmem("inspect", "records").returncode == 2
+
+
+def test_a_question_of_a_category_finds_knowledge_of_it_of_every_type(ragmem):
+    ragmem("record", "gotcha", "The tides ignore summer time.", "--project", "user")
+    ragmem("record", "knowledge", "Tides of summer", "-f", "category=gotcha", "--project", "user")
+    ragmem("record", "knowledge", "Cache the tides", "-f", "category=pattern", "--project", "user")
+    found = json.loads(ragmem("query", "tides", "--category", "gotcha", "--json").stdout)
+    assert {match["title"] for match in found["matches"]} == {
+        "The tides ignore summer time.",
+        "Tides of summer",
+    }
+    assert ragmem("query", "tides", "--category", "error_solution").returncode == 1
 
 
 def test_a_question_of_a_type_finds_nothing_else(ragmem):

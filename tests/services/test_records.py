@@ -265,3 +265,33 @@ def test_another_home_has_the_records_after_an_import(memory, open_memory, insid
     assert found.fields == {"pattern": "Use hooks.", "when": "always"}
     assert found.memory.scope == Scope("tide", "001")
     assert json.loads(found.memory.metadata["fields"]) == found.fields
+
+
+def test_knowledge_and_episodes_stand_in_their_parts_of_a_session_s_context(memory):
+    memory.add_knowledge("gotcha", "Tide tables ignore summer time.", "Convert the tide tables to UTC.")
+    memory.add_knowledge("pattern", "Tide tables are cached.", "Read the tide tables once a day.")
+    memory.add_episode("outcome", "Tide tables were imported.", "The tide tables of May are in.")
+    text = memory.session_context("import the tide tables", everywhere=True).text
+    problems, patterns, sessions = (
+        text.partition(f"## {title}")[2].partition("\n## ")[0]
+        for title in ("Problems met before", "Patterns that work here", "Sessions: the nearest")
+    )
+    assert "ignore summer time" in problems
+    assert "are cached" in patterns
+    assert "were imported" in sessions
+
+
+def test_the_importance_of_an_episode_is_a_term_of_its_score_and_moves_no_clearly_better_one(memory):
+    memory.add_episode("action", "Restarted", "The tide gauge of the north quay was restarted.", importance=0)
+    memory.add_episode("action", "Painted", "The tide house was painted.", importance=1)
+    matches = memory.query(
+        "tide gauge of the north quay restarted",
+        question=Question(
+            "tide gauge of the north quay restarted", types=(RecordType.EPISODE,), nearest=True
+        ),
+    ).matches
+    assert [(match.memory.title, match.terms["importance"]) for match in matches] == [
+        ("Restarted", -0.05),
+        ("Painted", 0.05),
+    ]
+    assert all(0 <= match.score <= 1 for match in matches)

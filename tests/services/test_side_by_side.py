@@ -1,10 +1,15 @@
 """What several processes do together is what one does alone."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from known_likeness import Compared
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Connection, Entry, LifecyclePolicy
@@ -44,7 +49,7 @@ def job():
     ids = sorted(entries[number].id for number in MAILER)
     linked = [Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high]
     policy = LifecyclePolicy(age_after=2)
-    return Job(entries, entries, linked, linked, policy, compared=True, settled=frozenset())
+    return Job(entries, entries, linked, [Compared(linked)], policy, compared=True, settled=frozenset())
 
 
 def test_processes_that_work_on_one_project_together_decide_as_one_does(job, monkeypatch):
@@ -74,3 +79,39 @@ def test_what_is_spread_comes_in_order_and_from_another_process():
 
 def _process(_):
     return os.getpid()
+
+
+WAITING = """
+import os, time
+from ragmem.services.side_by_side import SideBySide
+
+def work(number):
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+
+if __name__ == "__main__":
+    with SideBySide(2) as processes:
+        list(processes.each(work, range(2)))
+"""
+
+
+def test_no_process_outlives_the_one_that_was_killed(tmp_path):
+    script = tmp_path / "waiting.py"
+    script.write_text(WAITING)
+    main = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    workers = [int(main.stdout.readline()) for _ in range(2)]
+    os.kill(main.pid, signal.SIGKILL)
+    main.wait()
+    main.stdout.close()
+    until = time.monotonic() + 20
+    while any(map(_runs, workers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(_runs, workers))
+
+
+def _runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

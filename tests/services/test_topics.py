@@ -133,6 +133,6 @@ def test_what_is_tagged_or_fenced_is_not_said():
 
 @pytest.mark.parametrize("text", ["<a> x\n" * 50_000, "```" * 50_001, "</a>" * 50_000])
 def test_the_time_for_a_long_paste_is_linear(text):
-    started = time.process_time()
+    started = time.thread_time()
     said(text)
-    assert time.process_time() - started < 1.0
+    assert time.thread_time() - started < 1.0

@@ -18,8 +18,10 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
 from ragmem.catalog.extractions import Choice
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.injections import Injection
 from ragmem.catalog.lives import Recall
 from ragmem.catalog.model_record import ACTIVE, ModelRecord
+from ragmem.catalog.transcripts import Transcript
 from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.extraction_prompt import text_key
@@ -123,6 +125,24 @@ def test_what_opens_the_model_of_the_vectors_goes_along(place, other):
     place.catalog.models.write(ACTIVE, record)
     place.moved_to(other)
     assert other.catalog.models.read(ACTIVE) == record
+
+
+def test_sessions_go_on_in_the_other_store(place, other):
+    read = Transcript("/t/a.jsonl", "claude", "s1", "tideline", "h", 900, 10**18, 800, 3, "{}", "r1", NOW)
+    told = [
+        Injection(NOW - timedelta(days=90 - number), "s1", "prompt", f"m{number}", score=number / 4)
+        for number in range(3)
+    ]
+    place.catalog.transcripts.keep(read)
+    place.catalog.injections.record(told, now=told[-1].injected_at)
+    for _ in range(2):
+        place.moved_to(other)
+        assert other.catalog.transcripts.seen() == [read]
+        assert other.catalog.injections.list() == told[::-1] == place.catalog.injections.list()
+    further = replace(read, position=900)
+    other.catalog.transcripts.keep(further)
+    place.moved_to(other)
+    assert other.catalog.transcripts.seen() == [further]
 
 
 def test_everything_is_copied_and_the_source_stays_untouched(place, other):

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from ragmem.domain.code import Edge, EdgeKind, ParsedFile
 from ragmem.domain.python_code import link_python, parse_python
+from ragmem.domain.python_syntax import module_tree
 
 _SKIPPED = re.compile("TYPE_CHECKING|__name__ == .__main__")
 
@@ -113,7 +114,7 @@ def _imports(
 def _type_checking(path: Path) -> list[int]:
     """Return the lines that importing skips: for type checkers only, or for running the file."""
     lines: list[int] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(module_tree(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.If) and _SKIPPED.search(ast.unparse(node.test)):
             lines += range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1)
     return lines

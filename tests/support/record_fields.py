@@ -25,6 +25,7 @@ VALUES = {
     Form.PATHS: st.lists(PATH, max_size=3),
     Form.PAIRS: pairs_of(TEXT),
     Form.PATH_PAIRS: pairs_of(PATH),
+    Form.SHARE: st.floats(0, 1),
 }
 
 
@@ -33,8 +34,8 @@ def records(draw):
     shape = SHAPES[draw(st.sampled_from(RecordType))]
     fields = {}
     for field in shape.fields:
-        wanted = VALUES[field.form]
-        if field.required and field.form is not Form.FLAG:
+        wanted = st.sampled_from(field.choices) if field.form is Form.CHOICE else VALUES[field.form]
+        if field.required and field.form not in (Form.FLAG, Form.CHOICE):
             wanted = wanted.filter(
                 lambda text: text.strip(" \t\n\r\x0b\x0c./\\") and text.strip().strip("./\\")
             )

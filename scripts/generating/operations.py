@@ -1,0 +1,45 @@
+"""docs/api.md: the operations of the server, written into the page between two marks."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from generating.tree import Command
+from ragmem.memory import Ragmem
+from ragmem.serve.app import create_app
+from ragmem.serve.origin import Names
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+BEGIN, END = "<!-- BEGIN operations -->", "<!-- END operations -->"
+
+
+def operations_page(tree: Command) -> str:
+    """Return docs/api.md as it stands, with the operations of /openapi.json between the marks."""
+    del tree  # operations are no commands
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join((f"{before}{BEGIN}", *_lines(), f"{END}{after}"))
+
+
+def _lines() -> Iterator[str]:
+    yield "Written by `scripts/generate.py` from `/openapi.json`: do not edit between the marks."
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        environ = {"HOME": folder, "RAGMEM_HOME": folder}
+        with Ragmem.open(environ=environ, home=home, cwd=home) as memory:
+            description = create_app(memory, token="x" * 43, names=Names("127.0.0.1")).openapi()
+    for tag in description["tags"]:
+        yield ""
+        yield f"### {tag['name']}"
+        yield ""
+        yield tag["description"]
+        yield ""
+        yield "| operation | | id |"
+        yield "|---|---|---|"
+        for path, methods in description["paths"].items():
+            for method, operation in methods.items():
+                if operation["tags"][0] == tag["name"]:
+                    summary = operation["summary"].replace("|", "\\|")
+                    yield f"| `{method.upper()} {path}` | {summary} | `{operation['operationId']}` |"
+    yield ""

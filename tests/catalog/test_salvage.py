@@ -1,0 +1,55 @@
+"""What a damaged file told of sessions is saved with the memories that came of them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.injections import Injection
+from ragmem.catalog.salvage import read_damaged, write_salvaged
+from ragmem.catalog.transcripts import Transcript
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+READ = Transcript("/t/a.jsonl", "claude", "s1", "p", "head", 900, 10**18, 800, 3, "{}", "r1", NOW)
+
+
+@pytest.fixture
+def damaged(tmp_path, make):
+    made = Catalog.at(tmp_path / "damaged")
+    made.prepare()
+    made.memories.accept([make("a"), make("b")])
+    made.transcripts.keep(READ)
+    made.injections.record([Injection(NOW, "s1", "prompt", "m1", score=0.5)], now=NOW)
+    made.violations.keep([("no-force", "never force", "push --force")], session="s1", now=NOW)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    made = Catalog.at(tmp_path / "fresh")
+    made.prepare()
+    yield made
+    made.close()
+
+
+def rows(catalog, table):
+    with catalog.database.read() as connection:
+        return [tuple(row) for row in connection.execute(f"SELECT * FROM {table}").fetchall()]
+
+
+def test_where_nothing_was_lost_transcripts_are_read_on_from_where_they_were(damaged, fresh):
+    write_salvaged(read_damaged(damaged.database.path), fresh)
+    assert fresh.transcripts.seen() == [READ]
+    for table in ("injections", "violations"):
+        assert rows(fresh, table) == rows(damaged, table) != []
+
+
+def test_where_a_memory_was_lost_transcripts_are_read_from_their_beginning(damaged, fresh):
+    with damaged.database.write() as connection:
+        connection.execute("UPDATE memories SET text = 'torn' WHERE id = (SELECT min(id) FROM memories)")
+    found = read_damaged(damaged.database.path)
+    assert len(found.lost) == 1
+    write_salvaged(found, fresh)
+    assert fresh.transcripts.seen() == []
+    assert rows(fresh, "injections") == rows(damaged, "injections") != []

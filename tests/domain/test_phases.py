@@ -1,0 +1,107 @@
+"""An exchange goes through phases, and its text stands under their headings."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragmem.domain.chunking import chunk
+from ragmem.domain.phases import Phase, phases_of, text_of, title_of
+from ragmem.domain.transcript import Act, Deed, Exchange
+from ragmem.domain.turns import turns
+
+WORDS = (
+    Act(Deed.SAID, "Let me look at the table."),
+    Act(Deed.READ, "/srv/tide/table.py"),
+    Act(Deed.SEARCHED, "moon"),
+    Act(Deed.SAID, "The moon is asked twice; I ask it once."),
+    Act(Deed.READ, "/srv/tide/moon.py"),
+    Act(Deed.CHANGED, "/srv/tide/table.py"),
+    Act(Deed.READ, "/srv/tide/table.py"),
+    Act(Deed.CHANGED, "/srv/tide/table.py"),
+    Act(Deed.TESTED, "pytest -q"),
+    Act(Deed.REPORTED, "3 passed in 2s"),
+    Act(Deed.COMMITTED, "1a2b3c4 Ask the moon once"),
+    Act(Deed.SAID, "The table is in time now."),
+)
+
+
+def exchange(*acts: Act, asked: str = "why is the tide table late?", **more: Any) -> Exchange:
+    return Exchange("s1", 1, "claude", asked, acts, cwd="/srv/tide", **more)
+
+
+def test_phases_follow_what_was_done() -> None:
+    assert phases_of(exchange(*WORDS)) == [
+        Phase.TASK,
+        Phase.RESEARCH,
+        Phase.CHANGE,
+        Phase.TEST,
+        Phase.RESULT,
+    ]
+    assert phases_of(exchange(Act(Deed.SAID, "The moon is late."))) == [Phase.TASK, Phase.RESULT]
+
+
+def test_words_stand_under_the_heading_of_what_they_announce() -> None:
+    assert text_of(exchange(*WORDS[:1], *WORDS[2:6], *WORDS[-1:])) == (
+        "User: why is the tide table late?\n\nAssistant:\n\n# Research\n\nLet me look at the table.\n\n"
+        "- Searched for `moon`\n\nThe moon is asked twice; I ask it once.\n\n- Looked at `moon.py`\n\n"
+        "# Change\n\n- Changed `table.py`\n\n# Result\n\nThe table is in time now."
+    )
+
+
+def test_a_look_at_a_file_between_two_edits_opens_no_phase() -> None:
+    text = text_of(exchange(*WORDS[5:8], *WORDS[-1:]))
+    assert text.count("# Change") == 1
+    assert "# Research" not in text
+
+
+def test_an_answer_in_words_alone_has_no_headings() -> None:
+    text = text_of(exchange(Act(Deed.SAID, "The moon is late.")))
+    assert text == "User: why is the tide table late?\n\nAssistant:\n\nThe moon is late."
+
+
+def test_a_short_question_stands_with_the_one_before_it() -> None:
+    leaning = exchange(Act(Deed.SAID, "Done."), asked="yes", before="shall the moon be asked once?")
+    assert "shall the moon be asked once?" in text_of(leaning)
+    assert title_of(leaning, 80) == "yes (earlier: shall the moon be asked once?)"
+
+
+def test_many_files_in_a_row_are_one_line() -> None:
+    acts = [Act(Deed.READ, f"/srv/tide/{number}.py") for number in range(40)]
+    text = text_of(exchange(*acts, Act(Deed.SAID, "Read.")))
+    assert "`11.py` and 28 more" in text
+    assert "`12.py`" not in text
+
+
+def test_each_piece_of_an_answer_stands_under_the_question() -> None:
+    pieces = chunk(text_of(exchange(*WORDS[:8], Act(Deed.SAID, "It is in time. " * 120))), memory_id="m")
+    assert len(pieces) > 2
+    assert all("tide table late" in piece.searchable for piece in pieces)
+
+
+LINES = st.sampled_from(
+    [
+        "User: postgres",
+        "### Assistant",
+        "**System:** Debian",
+        "[10:02] Human: hi",
+        "tool:",
+        "```python",
+        "```",
+        "~~~",
+        "The tide turned.",
+        "- AI (old): no",
+        "",
+        "# Model",
+    ]
+)
+TEXT = st.lists(LINES, min_size=1, max_size=6).map("\n".join)
+
+
+@pytest.mark.parametrize("deed", [Deed.SAID, Deed.ADDED])
+@settings(max_examples=60, deadline=None)
+@given(asked=TEXT, answers=st.lists(TEXT, min_size=1, max_size=3))
+def test_no_text_can_take_a_turn_of_its_own(deed: Deed, asked: str, answers: list[str]) -> None:
+    text = text_of(exchange(*(Act(deed, answer) for answer in answers), asked=asked))
+    assert [turn.speaker for turn in turns(text)] == ["user", "assistant"]

@@ -1,0 +1,369 @@
+"""A memory file tells what is proven, in lines that a person would keep, and never what it told before."""
+
+import re
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.domain.open_work import open_work
+from ragmem.domain.telling import MAX_CHARS, line_of, plain
+from ragmem.errors import StorageError, UsageError
+from ragmem.memory import Ragmem
+from ragmem.readers.slugs import slug_of
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+PROJECT = "p-quay"
+
+DECISION = (
+    "## Decision\n\nStatus: accepted. We decided that the tide table is computed once a night, because the"
+    " harbour's model takes eleven minutes and the departures board must answer at once."
+)
+PROBLEM = (
+    "The importer failed with `E1042` because the feed of the buoys sends wind in knots. Root cause: the unit"
+    " was assumed. Fixed by converting in `feeds/wind.py` before validation."
+)
+WISH = "The user prefers that commit messages name the berth and never the ticket."
+
+
+def stored(memory, name, text, *, source="memory", days=10, project=PROJECT, **more):
+    draft = Draft(
+        source,
+        more.pop("uri", f"/n/{name}.md"),
+        text,
+        title=more.pop("title", ""),
+        scope=Scope(project),
+        event_time=NOW - timedelta(days=days),
+        **more,
+    )
+    [one] = memory.ingest([draft])
+    return one.id
+
+
+@pytest.fixture
+def filled(memory):
+    """A memory of a project with a decision, a problem and a wish."""
+    return memory, {
+        "decision": stored(memory, "tide", DECISION, title="Tide table"),
+        "problem": stored(memory, "buoys", PROBLEM, title="Wind of the buoys", days=3),
+        "wish": stored(memory, "wish", WISH, kind=Kind.PREFERENCE, days=30),
+    }
+
+
+def refreshed(memory, path, **more):
+    return memory.refresh(project=PROJECT, file=path, **more)
+
+
+def lines_of(path):
+    return [line for line in path.read_text().splitlines() if line.startswith("- 20")]
+
+
+def test_each_proven_memory_is_one_dated_line_with_its_id_in_its_group(filled, tmp_path):
+    memory, ids = filled
+    path = tmp_path / "AGENTS.md"
+    refreshed(memory, path)
+    text = path.read_text()
+    groups = re.split(r"^## ", text, flags=re.MULTILINE)
+    of = {group.split("\n", 1)[0]: group for group in groups[1:]}
+    assert f"`{ids['wish'][:12]}`" in of["Preferences and rules"]
+    assert f"`{ids['problem'][:12]}`" in of["Problems and what solves them"]
+    assert f"`{ids['decision'][:12]}`" in of["Decisions"]
+    assert "- 2026-05-22 " in of["Decisions"]
+    assert "`ragmem inspect memory ID`" in text
+    assert all(len(line) <= MAX_CHARS + 30 for line in lines_of(path))
+
+
+def test_the_same_memory_gives_the_same_bytes_and_writes_nothing_twice(filled, tmp_path):
+    memory, _ = filled
+    path = tmp_path / "AGENTS.md"
+    assert refreshed(memory, path).changed
+    before = path.stat()
+    assert not refreshed(memory, path).changed
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    other = tmp_path / "OTHER.md"
+    refreshed(memory, other)
+    assert other.read_bytes() == path.read_bytes()
+
+
+def test_what_a_person_wrote_stays_byte_for_byte(filled, tmp_path):
+    memory, _ = filled
+    path = tmp_path / "CLAUDE.md"
+    mine = "# Mine\r\n\r\n\ttabs, \xff bytes and no end".encode("latin-1")
+    path.write_bytes(mine)
+    refreshed(memory, path)
+    assert path.read_bytes().startswith(mine)
+    stored(memory, "more", DECISION.replace("tide", "crane").replace("night", "week"), title="Cranes")
+    refreshed(memory, path)
+    assert path.read_bytes().startswith(mine)
+    assert path.read_bytes().count(b"BEGIN ragmem") == 1
+
+
+def test_what_the_file_says_already_is_not_told_again(filled, tmp_path):
+    memory, ids = filled
+    path = tmp_path / "CLAUDE.md"
+    path.write_text(f"- {WISH}\n")
+    refreshed(memory, path)
+    assert ids["wish"][:12] not in path.read_text()
+    assert ids["decision"][:12] in path.read_text()
+
+
+def test_what_was_read_from_the_file_or_from_one_that_it_links_never_comes_back(memory, tmp_path):
+    path = tmp_path / "MEMORY.md"
+    path.write_text("- [Tides](tides.md)\n")
+    own = stored(memory, "own", DECISION, uri=str(path))
+    linked = stored(memory, "linked", PROBLEM, uri=str(tmp_path / "tides.md"))
+    other = stored(memory, "other", WISH, kind=Kind.PREFERENCE)
+    refreshed(memory, path)
+    text = path.read_text()
+    assert (own[:12] in text, linked[:12] in text, other[:12] in text) == (False, False, True)
+
+
+def test_refresh_then_seed_then_refresh_is_stable(tmp_path):
+    home = tmp_path / "home"
+    root = home / "quay"
+    root.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    folder = home / ".claude/projects" / slug_of(root) / "memory"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text(
+        "# Notes of mine\n\nThe harbour master signs each release on Fridays.\n"
+    )
+    (folder / "tide.md").write_text(f"---\nname: tide\ntype: project\n---\n\n{DECISION}\n")
+    environ = {
+        "HOME": str(home),
+        "RAGMEM_HOME": str(tmp_path / "ragmem"),
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_STORE_BACKEND": "fake",
+    }
+    with Ragmem.open(environ=environ, home=home, cwd=root) as memory:
+        memory.seed()
+        first = memory.refresh()
+        assert first.path == folder / "MEMORY.md"
+        assert first.index.lines == 1
+        for _ in range(2):
+            memory.seed()
+            again = memory.refresh()
+            assert (again.changed, again.before) == (False, first.after)
+        texts = [one.text for one in memory.catalog.memories.get(memory.catalog.memories.ids()).values()]
+        assert not [text for text in texts if "BEGIN ragmem" in text or "What memory holds" in text]
+        assert [text for text in texts if "harbour master" in text]
+
+
+def test_only_the_project_and_the_wishes_of_the_user_are_told(filled, tmp_path):
+    memory, ids = filled
+    other = stored(memory, "other", DECISION.replace("tide", "crane"), project="p-other")
+    fact = stored(memory, "fact", PROBLEM.replace("buoys", "cranes"), project="user")
+    wish = stored(
+        memory,
+        "own",
+        "The user prefers tables to lists and never emoji.",
+        project="user",
+        kind=Kind.PREFERENCE,
+    )
+    refreshed(memory, tmp_path / "A.md")
+    text = (tmp_path / "A.md").read_text()
+    assert ids["decision"][:12] in text
+    assert wish[:12] in text
+    assert other[:12] not in text
+    assert fact[:12] not in text
+
+
+def test_what_was_superseded_or_rated_bad_is_not_told(filled, tmp_path):
+    memory, ids = filled
+    memory.feedback(ids["problem"], "bad", session="s")
+    with memory.catalog.database.write() as connection:
+        connection.execute(
+            "INSERT INTO supersessions (older, newer, older_at, newer_at, rule, reason, made_at)"
+            " VALUES (?,?,1,2,'value','',3)",
+            (ids["decision"], ids["wish"]),
+        )
+    refreshed(memory, tmp_path / "A.md")
+    text = (tmp_path / "A.md").read_text()
+    assert [ids[name][:12] in text for name in ("decision", "problem", "wish")] == [False, False, True]
+
+
+def test_of_what_happened_only_what_was_of_use_later_is_told(memory, tmp_path):
+    once = stored(memory, "once", DECISION, source="transcripts")
+    stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    assert once[:12] not in path.read_text()
+    memory.feedback(once, "good", session="s")
+    refreshed(memory, path)
+    assert once[:12] in path.read_text()
+
+
+def test_procedures_are_not_told(memory, tmp_path):
+    for source in ("skills", "commands", "claudemds", "paidocs"):
+        stored(memory, source, DECISION.replace("tide", source), source=source)
+    done = refreshed(memory, tmp_path / "A.md")
+    assert not done.changed
+    assert not (tmp_path / "A.md").exists()
+
+
+def test_a_pinned_memory_stands_before_others_where_room_is_short(memory, tmp_path):
+    ids = [
+        stored(
+            memory,
+            f"d{number}",
+            f"## Decision\n\nWe decided that crane {number} of the {name} quay stops at wind force {number},"
+            f" because its {name} brake slips in the rain.",
+            days=number,
+        )
+        for number, name in enumerate("alder birch cedar dogwood elm fir gum hazel ivy juniper".split(), 2)
+    ]
+    memory.pin(ids[-1])
+    done = refreshed(memory, tmp_path / "A.md", max_lines=28)
+    told = [line.id for _, lines in done.index.groups for line in lines]
+    assert len(told) < len(ids)
+    assert ids[-1] in told
+    assert len((tmp_path / "A.md").read_text().splitlines()) <= 28
+
+
+def test_a_memory_file_of_claude_code_has_as_many_lines_as_are_read(filled, tmp_path):
+    memory, _ = filled
+    path = tmp_path / "MEMORY.md"
+    path.write_text("".join(f"line {number} of mine\n" for number in range(199)))
+    done = refreshed(memory, path)
+    assert (done.changed, len(path.read_text().splitlines())) == (False, 199)
+    path.write_text("".join(f"line {number} of mine\n" for number in range(160)))
+    refreshed(memory, path, max_lines=200)
+    assert 160 < len(path.read_text().splitlines()) <= 200
+
+
+def test_a_block_with_nothing_to_tell_any_more_is_emptied(filled, tmp_path):
+    memory, ids = filled
+    path = tmp_path / "A.md"
+    path.write_text("mine\n")
+    refreshed(memory, path)
+    memory.forget(ids.values())
+    refreshed(memory, path)
+    assert path.read_text().startswith("mine\n")
+    assert lines_of(path) == []
+    assert not refreshed(memory, path).changed
+
+
+def test_broken_marks_are_an_error_that_touches_nothing(filled, tmp_path):
+    memory, _ = filled
+    path = tmp_path / "A.md"
+    path.write_text("mine\n<!-- BEGIN ragmem -->\nno end\n")
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r'A\.md" line 2: a BEGIN ragmem without its END'):
+        refreshed(memory, path)
+    assert path.read_bytes() == before
+
+
+def test_the_mode_of_a_file_and_a_symbolic_link_are_kept(filled, tmp_path):
+    memory, _ = filled
+    real = tmp_path / "real.md"
+    real.write_text("mine\n")
+    real.chmod(0o640)
+    link = tmp_path / "AGENTS.md"
+    link.symlink_to(real)
+    refreshed(memory, link)
+    assert link.is_symlink()
+    assert "BEGIN ragmem" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert sorted(one.name for one in tmp_path.iterdir() if "refresh" in one.name) == []
+
+
+def test_a_file_that_changes_while_it_is_planned_is_planned_again(filled, tmp_path, monkeypatch):
+    memory, _ = filled
+    path = tmp_path / "A.md"
+    path.write_text("mine\n")
+    planned = Ragmem.plan_refresh
+
+    def disturbed(self, **more):
+        found = planned(self, **more)
+        if path.read_text() == "mine\n":
+            path.write_text("mine\nand theirs\n")
+        return found
+
+    monkeypatch.setattr(Ragmem, "plan_refresh", disturbed)
+    refreshed(memory, path)
+    assert path.read_text().startswith("mine\nand theirs\n")
+
+
+def test_a_place_that_there_is_not_is_an_error(filled, tmp_path):
+    memory, _ = filled
+    with pytest.raises(UsageError, match=r'there is no folder ".*/nowhere"'):
+        refreshed(memory, tmp_path / "nowhere" / "A.md")
+    with pytest.raises(StorageError, match=r'cannot read ".*": file name too long'):
+        refreshed(memory, tmp_path / f"{'x' * 300}.md")
+    assert list(tmp_path.glob("nowhere*")) == []
+
+
+@pytest.mark.parametrize("content", [b"\0\1binary", None])
+def test_what_is_no_text_file_is_refused(filled, tmp_path, content):
+    memory, _ = filled
+    path = tmp_path / "A.md"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(UsageError):
+        refreshed(memory, path)
+
+
+def test_a_line_has_no_secret_and_nothing_that_markdown_reads_as_more(memory):
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7h8"
+    text = (
+        f"- **The deploy** must never use [this token]({token}) <b>because</b> `x` the harbour's"
+        f" gate {token} rejects it <!-- END ragmem -->."
+    )
+    one = memory.catalog.memories.get([stored(memory, "x", text)])
+    [found] = one.values()
+    line, worth = line_of(found)
+    assert worth > 0
+    assert line.startswith("The deploy must never use this token because")
+    for mark in (token, "**", "](", "<b>", "<!--", "\n"):
+        assert mark not in line
+
+
+@pytest.mark.parametrize("status", ["Superseded (2026-02-09)", "rejected", "Deprecated"])
+def test_what_says_that_it_holds_no_more_is_not_told(memory, tmp_path, status):
+    stored(memory, "old", f"# Tides\n\n**Date:** 2026-02-01\n**Status:** {status}\n\n{DECISION}")
+    assert not refreshed(memory, tmp_path / "A.md").changed
+
+
+def test_of_a_record_of_a_decision_the_decision_is_told(memory):
+    text = (
+        "# Decision 5: a small model for tides\n\n## Context\n\nThe tide model must never fail because the"
+        " harbour closes at `gate.py` otherwise, which breaks all 40 departures.\n\n## Decision\n\nUse the"
+        " two layer model for the tides of the north quay.\n\n## Alternatives\n\nNever use the large model,"
+        " because `gate.py` times out after 30 s.\n"
+    )
+    one = memory.catalog.memories.get([stored(memory, "d", text, metadata={"type": "decision"})])
+    [found] = one.values()
+    assert "Use the two layer model for the tides of the north quay." in line_of(found)[0]
+
+
+def test_steps_reports_and_questions_are_no_lines():
+    for text in ("Add the berth to the form of the skipper.", "Should we add a berth to the form at all?"):
+        assert plain(text) == text
+    assert open_work("## Next steps\n\n- Ask the harbour master for the depth of berth nine\n", most=3) == [
+        "Ask the harbour master for the depth of berth nine"
+    ]
+    done = "## Next steps\n\n- [x] Ask the harbour master for the depth of berth nine\n"
+    assert open_work(done, most=3) == []
+    other = "## Done\n\n- Asked the harbour master for the depth of berth nine\n"
+    assert open_work(other, most=3) == []
+
+
+def test_open_work_is_that_of_the_latest_session_that_left_any(filled, tmp_path):
+    memory, _ = filled
+    for days, berth in ((9, "four"), (4, "nine")):
+        stored(
+            memory,
+            f"session{berth}",
+            "# Session\n\nWorked on the berths.\n\n## Next steps\n\n- Measure the depth of berth"
+            f" {berth} again before the ferry comes\n",
+            source="sessions",
+            days=days,
+        )
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    work = path.read_text().partition("## Open work")[2]
+    assert "berth nine" in work
+    assert "berth four" not in work

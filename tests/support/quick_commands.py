@@ -1,0 +1,159 @@
+"""Runs `ragmem` in forks of a process that has loaded it: a process, streams and an exit code of its own each
+time, without the half second that Python and the modules take to load.
+
+What a test says of start-up, of what is imported, or of interpreter options needs a process from the start.
+"""
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+PRELOADED = """
+ragmem.cli.app ragmem.cli.common ragmem.cli.query ragmem.cli.ingest ragmem.cli.seed ragmem.cli.inspect
+ragmem.cli.gc ragmem.cli.doctor ragmem.memory ragmem.services.query ragmem.services.seed
+ragmem.services.ingest ragmem.services.doctor ragmem.backends.fake ragmem.backends.minilm
+numpy orjson typer rich.console
+""".split()
+
+LOADED_WITHIN_S = 120.0
+"""Loading takes a second or two; many times that where the machine has more to do than it can."""
+
+
+class QuickCommands:
+    """One loaded process; a command at a time."""
+
+    def __init__(self):
+        self._guard = threading.Lock()
+        self._process = None
+        self._socket = None
+
+    def run(self, arguments, *, given=b"", environ, cwd, timeout=60.0):
+        """Return the CompletedProcess of a command line; raises TimeoutExpired, having killed it."""
+        with (
+            self._guard,
+            tempfile.TemporaryFile() as stdin,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            stdin.write(given)
+            stdin.seek(0)
+            code = self._ask(arguments, environ, cwd, [stdin, out, err], timeout)
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(["ragmem", *arguments], code, out.read(), err.read())
+
+    def _ask(self, arguments, environ, cwd, streams, timeout):
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        request = json.dumps([[*map(os.fsdecode, arguments)], dict(environ), os.fsdecode(cwd)]).encode()
+        socket.send_fds(self._socket, [len(request).to_bytes(8, "big")], [file.fileno() for file in streams])
+        self._socket.sendall(request)
+        child = int(self._line(LOADED_WITHIN_S))
+        try:
+            return int(self._line(timeout))
+        except TimeoutError:
+            os.kill(child, signal.SIGKILL)
+            self._line(LOADED_WITHIN_S)
+            raise subprocess.TimeoutExpired(["ragmem", *arguments], timeout) from None
+
+    def _line(self, timeout):
+        self._socket.settimeout(timeout)
+        found = b""
+        while not found.endswith(b"\n"):
+            part = self._socket.recv(1)
+            if not part:
+                message = "the loaded process ended"
+                raise RuntimeError(message)
+            found += part
+        return found
+
+    def _start(self):
+        ours, theirs = socket.socketpair()
+        environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()], env=environ
+            )
+        self._socket = ours
+        atexit.register(self.close)
+
+    def close(self):
+        """End the loaded process."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._process is not None:
+            self._process.wait(LOADED_WITHIN_S)
+            self._process = None
+
+
+COMMANDS = QuickCommands()
+"""That of this test process."""
+
+
+def _serve(connection):
+    import importlib
+
+    for name in PRELOADED:
+        importlib.import_module(name)
+    while head := connection.recv(8, socket.MSG_PEEK):
+        if len(head) < 8:
+            continue
+        size, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
+        left = int.from_bytes(size, "big")
+        parts = []
+        while left:
+            parts.append(connection.recv(left))
+            left -= len(parts[-1])
+        arguments, environ, cwd = json.loads(b"".join(parts))
+        child = os.fork()
+        if not child:
+            _become(connection, descriptors, arguments, environ, cwd)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        connection.sendall(f"{child}\n".encode())
+        _, status = os.waitpid(child, 0)
+        connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _become(connection, descriptors, arguments, environ, cwd):
+    """Run a command line in this fork, as a new process would; never returns."""
+    code = 70
+    try:
+        connection.close()
+        for number, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        os.environ.clear()
+        os.environ.update(environ)
+        os.chdir(cwd)
+        encoding, errors = environ.get("PYTHONIOENCODING", "utf-8"), "surrogateescape"
+        sys.stdin = open(0, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
+        sys.stderr = open(  # noqa: SIM115
+            2, "w", encoding=encoding, errors="backslashreplace", closefd=False
+        )
+        sys.argv = ["ragmem", *arguments]
+        from ragmem.__main__ import main
+
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        # As at the end of a process.
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

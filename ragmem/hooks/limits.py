@@ -44,7 +44,7 @@ def switched_off(environ: "Mapping[str, str]") -> bool:
 
 
 def said(environ: "Mapping[str, str]") -> Limits:
-    """Return the limits by the environment alone: what holds until the config.toml is read, which may hang."""
+    """Return the limits by the environment alone: what holds until config.toml is read, which may hang."""
     limits = Limits()
     _lay_environment_over(limits, environ)
     return limits

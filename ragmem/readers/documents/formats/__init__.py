@@ -1,1 +1,117 @@
-"""One module per format: what is in a file becomes Markdown; run only by the process that is kept apart."""
+"""Which module reads which document, by its name's end and by what its first bytes are."""
+
+import zipfile
+from pathlib import PurePath
+
+from ragmem.readers.documents.model import RefusedError
+
+FORMATS: dict[str, str] = {
+    ".pdf": "pdf",
+    ".docx": "word",
+    ".docm": "word",
+    ".pptx": "powerpoint",
+    ".pptm": "powerpoint",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".epub": "epub",
+    ".csv": "csv_table",
+    ".tsv": "csv_table",
+    ".png": "image",
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".gif": "image",
+    ".webp": "image",
+    ".tif": "image",
+    ".tiff": "image",
+    ".bmp": "image",
+    ".ipynb": "notebook",
+}
+
+HEAD_BYTES = 4_096
+_TEXTS = frozenset({"html", "csv_table", "notebook"})  # these have no first bytes of their own
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"GIF87a", "image"),
+    (b"GIF89a", "image"),
+    (b"II*\x00", "image"),
+    (b"MM\x00*", "image"),
+)
+_HTML = (b"<!doctype html", b"<html")
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which spreadsheets write as "Unicode text"
+_PDF_WITHIN = 1_024  # readers of PDF accept some bytes before the mark (PDF 1.7, appendix H)
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # the container of old and of encrypted office files
+_OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream that holds an encrypted one
+_OLE_SEARCHED = 4_000_000
+_ZIP = b"PK\x03\x04"
+_ZIP_FORMATS = (
+    ("word/", "word"),
+    ("ppt/", "powerpoint"),
+    ("xl/", "excel"),
+    ("META-INF/container.xml", "epub"),
+)
+
+
+def module_of(path: str) -> str:
+    """Return the name of the module that reads the file at `path`: by what it is, not by what it is called.
+
+    A wrong ending is no hindrance where the first bytes are those of another format of ours. Raises
+    RefusedError: it is empty, an old or an encrypted office file, or nothing that is read here; OSError.
+    """
+    with open(path, "rb") as stream:  # noqa: PTH123  # a path as the parent gave it
+        head = stream.read(HEAD_BYTES)
+    if not head:
+        raise RefusedError("it is empty")
+    suffix = PurePath(path).suffix.lower()
+    found = _by_bytes(path, head)
+    if found is None and FORMATS.get(suffix) in _TEXTS and _is_text(head):
+        found = FORMATS[suffix]
+    if found is not None:
+        return found
+    raise RefusedError(f"its content is not that of a {suffix or 'document'} file")
+    return found
+
+
+def _by_bytes(path: str, head: bytes) -> str | None:
+    """Return the format that the first bytes are the mark of, or None: plain text, or a stranger."""
+    for mark, name in _MAGIC:
+        if head.startswith(mark):
+            return name
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image"
+    if head.startswith(b"BM") and PurePath(path).suffix.lower() == ".bmp":  # two letters are no proof
+        return "image"
+    if b"%PDF-" in head[:_PDF_WITHIN]:
+        return "pdf"
+    if head.startswith(_OLE):
+        raise _old_office(path)
+    if head.startswith(_ZIP):
+        return _by_members(path)
+    return "html" if head.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_HTML) else None
+
+
+def _is_text(head: bytes) -> bool:
+    return head.startswith(_WIDE) or b"\x00" not in head
+
+
+def _by_members(path: str) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise RefusedError("the file is damaged or cut short") from error
+    for start, name in _ZIP_FORMATS:
+        if any(member.startswith(start) for member in names):
+            return name
+    raise RefusedError("it is a zip archive, not a document")
+
+
+def _old_office(path: str) -> RefusedError:
+    with open(path, "rb") as stream:  # noqa: PTH123  # the same
+        content = stream.read(_OLE_SEARCHED)
+    if _OLE_ENCRYPTED in content:
+        return RefusedError("it is encrypted", hint="save a copy without the password")
+    return RefusedError("it is an office file of before 2007", hint="save a copy as .docx, .xlsx or .pptx")

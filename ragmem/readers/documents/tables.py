@@ -1,0 +1,63 @@
+"""A table as a document keeps it: in Markdown for a reader, and a sentence a row for whoever searches."""
+
+from collections.abc import Sequence
+
+_NEEDED_COLUMNS = 2  # a single column is a list: its rows say all there is
+
+
+def written(rows: Sequence[Sequence[str]], *, header: bool = True, caption: str = "") -> str:
+    r"""Write the caption, the table in Markdown, and its rows as `Header: value; Header: value.` lines.
+
+    `rows` may be ragged; the first is the header unless `header` is False, and then there are no row lines.
+    Rows and columns with nothing in them are left out, line ends within a cell become spaces. Each row line
+    begins with the caption, so that a piece of a long table still says what it is of. Empty without a cell.
+
+    >>> print(written([["Part", "Price"], ["bolt", "0.40"]], caption="Table 2: costs"))
+    Table 2: costs
+    <BLANKLINE>
+    | Part | Price |
+    | --- | --- |
+    | bolt | 0.40 |
+    <BLANKLINE>
+    Table 2: costs. Part: bolt; Price: 0.40.
+    """
+    table = _without_empty([[_cell(value) for value in row] for row in rows])
+    caption = _cell(caption)
+    if not table:
+        return caption
+    blocks = [caption] if caption else []
+    blocks.append(_markdown(table, header=header))
+    if header and len(table[0]) >= _NEEDED_COLUMNS and len(table) > 1:
+        blocks.append("\n".join(_sentence(table[0], row, caption) for row in table[1:]))
+    return "\n\n".join(blocks)
+
+
+def _cell(value: str) -> str:
+    return " ".join(value.split())
+
+
+def _without_empty(table: list[list[str]]) -> list[list[str]]:
+    """Return the rows all of one width, without those rows and columns that hold nothing."""
+    kept = [row for row in table if any(row)]
+    width = max((len(row) for row in kept), default=0)
+    filled = [row + [""] * (width - len(row)) for row in kept]
+    columns = [number for number in range(width) if any(row[number] for row in filled)]
+    return [[row[number] for number in columns] for row in filled]
+
+
+def _markdown(table: list[list[str]], *, header: bool) -> str:
+    """Return the table in Markdown; one without a header gets an empty one, which Markdown asks for."""
+    width = len(table[0])
+    first, rest = (table[0], table[1:]) if header else ([""] * width, table)
+    return "\n".join(_line(cells) for cells in (first, ["---"] * width, *rest))
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _sentence(names: Sequence[str], row: Sequence[str], caption: str) -> str:
+    """Return one row in words; a cell without a heading stands for itself, an empty one is not mentioned."""
+    told = [f"{name}: {value}" if name else value for name, value in zip(names, row, strict=True) if value]
+    front = f"{caption.rstrip('.:')}. " if caption else ""
+    return f"{front}{'; '.join(told).rstrip('.')}."

@@ -72,7 +72,6 @@ def module_of(path: str) -> str:
     if found is not None:
         return found
     raise RefusedError(f"its content is not that of a {suffix or 'document'} file")
-    return found
 
 
 def _by_bytes(path: str, head: bytes) -> str | None:

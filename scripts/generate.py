@@ -1,10 +1,11 @@
-"""Write completions/, docs/cli.md, docs/ragmem.1, parts of docs/tools.md and api.md; or `--check` them."""
+"""Write completions/ and the pages of docs/ that are made from the code; or `--check` them."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from generating.bash import bash_completion
+from generating.configuration import configuration_page
 from generating.fish import fish_completion
 from generating.manual import manual_page
 from generating.operations import operations_page
@@ -23,6 +24,7 @@ WRITERS = {
     "docs/ragmem.1": manual_page,
     "docs/tools.md": tools_page,
     "docs/api.md": operations_page,
+    "docs/configuration.md": configuration_page,
 }
 
 

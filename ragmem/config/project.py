@@ -1,6 +1,6 @@
 """A project's `.ragmem.toml`: text from a repository, so only what cannot harm is taken from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,11 @@ _RULES: dict[tuple[str, ...], tuple[Any, Rule]] = {
     ("tags",): ((), _LIST),
     **{("chunking", item.name): (item.default, item.metadata["rule"]) for item in fields(ChunkingSettings)},
 }
+
+
+def allowed() -> Mapping[str, tuple[Any, Rule]]:
+    """Return the keys that a project may set with their default and rule."""
+    return {".".join(key): rule for key, rule in _RULES.items()}
 
 
 def find_project_file(cwd: Path) -> Path | None:

@@ -33,6 +33,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _TOP_LEVEL = ("sources", "exclude")
 
 
+def source_keys() -> Mapping[str, tuple[Any, Rule]]:
+    """Return the keys of a source with their default and rule."""
+    return _KEYS
+
+
 @dataclass(slots=True)
 class _Entry:
     """A source while the files are laid over each other: value and origin per key."""

@@ -1,0 +1,226 @@
+"""docs/configuration.md: every setting with its type, default, variable and meaning, from the code."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from generating.tree import Command
+from ragmem.config.hooking import SWITCH
+from ragmem.config.loading import CONFIG_FILE, DECAY_FILE
+from ragmem.config.offline import VARIABLE as OFFLINE
+from ragmem.config.places import HOME_VARIABLE, SOURCES_FILE, shipped
+from ragmem.config.project import MAX_ITEMS, PROJECT_FILE
+from ragmem.config.project import allowed as allowed_in_project
+from ragmem.config.settings import FORMER, SECTIONS
+from ragmem.config.sources import source_keys
+from ragmem.config.values import Rule
+from ragmem.config.variables import SESSION_VARIABLE, variable_name
+
+_INTRODUCTION = f"""\
+# Configuration
+
+Nothing needs to be configured. This page lists what can be; it is written by `scripts/generate.py` from the
+code that reads the settings, so do not edit it. `ragmem inspect config` prints each value that is in force,
+with the file and line or the variable that set it.
+
+| file | holds | where |
+| --- | --- | --- |
+| [{CONFIG_FILE}](#configtoml) | how ragmem works | the configuration folder |
+| [{SOURCES_FILE}](#sourcestoml) | what `ragmem seed` reads | the configuration folder |
+| [{DECAY_FILE}](#decayjson) | how fast each kind of memory ages | the configuration folder |
+| [{PROJECT_FILE}](#ragmemtoml) | what one repository adds | its root, or a folder on the way there |
+
+The configuration folder is `$RAGMEM_HOME/config` where `RAGMEM_HOME` is set, else `$XDG_CONFIG_HOME/ragmem`,
+else `~/.config/ragmem` (on macOS too). None of the files needs to exist.
+
+The first that names a key wins: an option of the command, the variable, the project's file (what it may set),
+the file in the configuration folder, the default. A key, table or value that is not known is an error that
+names file and line and the nearest name that is.
+
+**Variables.** Each key has one, named in the tables. Switches take `1`, `true`, `yes` or `on`, and `0`,
+`false`, `no` or `off`. A list takes one text. Tables have no variable. An empty variable counts as unset.
+"""
+
+_GENERAL: tuple[tuple[str, str], ...] = (
+    (HOME_VARIABLE, "one folder for everything: `config`, `data`, `state` and `cache` lie below it"),
+    (
+        OFFLINE,
+        "`1`: refuse every connection to another machine, as `--offline` does ([airgapped.md](airgapped.md))",
+    ),
+    (SWITCH, "`off`: every hook ends at once, having done nothing ([hooks.md](hooks.md))"),
+    (
+        SESSION_VARIABLE,
+        "the session of an assistant that a command runs in; assistants set it, people need not",
+    ),
+    (
+        "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
+        f"the four folders, where {HOME_VARIABLE} is not set; `ragmem` is added to each",
+    ),
+    ("CLAUDE_CONFIG_DIR, CODEX_HOME", "where the assistants keep their files, if not in the usual folders"),
+    ("NO_COLOR, FORCE_COLOR", "never, or always, write in colour"),
+    ("HF_HOME, HF_ENDPOINT, HF_TOKEN", "for `ragmem models pull` only: the cache, another server, a token"),
+)
+
+_MEANINGS = {
+    "weights.semantic": "share of what a match says in its score",
+    "weights.recency": "share of how new it is",
+    "min_score_threshold": "a match that scores below this is not shown",
+    "bound": "most of its score that an old match may lose to a new one",
+    "fresh_share": "share of the recency that halves every `fresh_days`; the rest halves by the kind",
+    "fresh_days": "days after which that share is one half",
+}
+
+
+def configuration_page(tree: Command) -> str:
+    """Return docs/configuration.md."""
+    del tree  # settings are no commands
+    parts = (_general(), _config(), _former(), _sources(), _decay(), _project())
+    return "\n".join((_INTRODUCTION, *(line for part in parts for line in part)))
+
+
+def _general() -> Iterator[str]:
+    yield "## Variables that belong to no file"
+    yield ""
+    yield "| variable | meaning |"
+    yield "| --- | --- |"
+    for names, meaning in _GENERAL:
+        yield f"| {', '.join(f'`{name}`' for name in names.split(', '))} | {meaning} |"
+    yield ""
+
+
+def _config() -> Iterator[str]:
+    yield f"## {CONFIG_FILE}"
+    yield ""
+    for name, section in SECTIONS.items():
+        yield f"### [{name}]"
+        yield ""
+        yield _opening(section.__doc__ or "")
+        yield ""
+        yield "| key | type | default | meaning | variable |"
+        yield "| --- | --- | --- | --- | --- |"
+        for item in fields(section):
+            yield _row(item.name, _default(item), item.metadata["rule"], variable_name(name, item.name))
+        yield ""
+
+
+def _former() -> Iterator[str]:
+    yield "### Names of older releases"
+    yield ""
+    for (table, key), advice in FORMER.items():
+        yield f"* `{f'{table}.{key}' if key else f'[{table}]'}`: {_cell(advice)}"
+    yield ""
+
+
+def _sources() -> Iterator[str]:
+    yield f"## {SOURCES_FILE}"
+    yield ""
+    yield "Laid over the shipped file key by key: `[sources.skills]` with `enabled = false` turns one source"
+    yield "off, a table with a new name adds one. `ragmem seed --sources FILE` reads that file alone."
+    yield "The list `exclude` above all tables (.gitignore syntax) is added to the shipped one; `!pattern`"
+    yield "takes something back."
+    yield ""
+    yield "| key of [sources.NAME] | type | default | meaning | variable |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, (default, rule) in source_keys().items():
+        yield _row(name, default, rule, f"RAGMEM_SOURCES_NAME_{name.upper()}")
+    yield ""
+    yield "The shipped file:"
+    yield ""
+    yield from _shown(SOURCES_FILE, "toml")
+
+
+def _decay() -> Iterator[str]:
+    yield f"## {DECAY_FILE}"
+    yield ""
+    yield "Laid over the shipped file key by key. What the numbers do is drawn in [ageing.md](ageing.md)."
+    yield ""
+    yield "| key | default | meaning | variable |"
+    yield "| --- | --- | --- | --- |"
+    for name, value in _flat(json.loads(shipped(DECAY_FILE).read_text(encoding="utf-8"))):
+        kind = name.removeprefix("half_lives_days.")
+        meaning = _MEANINGS.get(name) or f"days after which the recency of the kind {kind} is one half"
+        yield f"| `{name}` | `{value}` | {meaning} | `{variable_name('decay', *name.split('.'))}` |"
+    yield ""
+
+
+def _project() -> Iterator[str]:
+    yield f"## {PROJECT_FILE}"
+    yield ""
+    yield "A repository is text that others wrote, so its file may set only what cannot harm, for the files"
+    yield f"below it; of each list the first {MAX_ITEMS} entries count. Anything else in it is a warning,"
+    yield "and is not applied. The nearest file counts, from the current folder up to the root of its git"
+    yield "repository."
+    yield ""
+    yield "| key | type | meaning |"
+    yield "| --- | --- | --- |"
+    meanings = {
+        "exclude": "what to leave out, in .gitignore syntax",
+        "tags": "put on each memory that is read below",
+    }
+    for name, (default, rule) in allowed_in_project().items():
+        yield f"| `{name}` | {_type(default, rule)} | {meanings.get(name) or _cell(rule.about)} |"
+
+
+def _row(name: str, default: Any, rule: Rule, variable: str) -> str:
+    without = isinstance(default, dict)
+    cells = (f"`{name}`", _type(default, rule), _written(default), _cell(rule.about), f"`{variable}`")
+    return f"| {' | '.join((*cells[:-1], '' if without else cells[-1]))} |"
+
+
+def _default(item: "Field[Any]") -> Any:
+    return item.default if item.default_factory is MISSING else item.default_factory()
+
+
+def _type(default: Any, rule: Rule) -> str:
+    if isinstance(default, bool):
+        return "true or false"
+    if isinstance(default, int | float):
+        bounds = [
+            f"{word} {bound:g}"
+            for word, bound in (("from", rule.low), ("to", rule.high))
+            if bound is not None
+        ]
+        return " ".join(("whole number" if isinstance(default, int) else "number", *bounds))
+    if isinstance(default, str):
+        return "one of " + ", ".join(f"`{one}`" for one in rule.choices) if rule.choices else "text"
+    if isinstance(default, tuple):
+        return "list of patterns" if rule.patterns else "list of texts"
+    return "table"
+
+
+def _written(default: Any) -> str:
+    if default in ("", {}):
+        return "(none)"
+    if isinstance(default, tuple):
+        return f"`{json.dumps(list(default))}`"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return f"`{json.dumps(default)}`"
+
+
+def _opening(docstring: str) -> str:
+    """Return what a section's docstring says after its name, as a sentence with links to pages."""
+    said = docstring.partition(":")[2].strip().partition("\n")[0].removesuffix(".")
+    about, _, page = said.partition("; see docs/")
+    sentence = f"{about[:1].upper()}{about[1:]}"
+    return f"{sentence}: [{page}]({page})." if page else f"{sentence}."
+
+
+def _shown(name: str, language: str) -> Iterator[str]:
+    yield f"```{language}"
+    yield shipped(name).read_text(encoding="utf-8").rstrip("\n")
+    yield "```"
+    yield ""
+
+
+def _flat(values: dict[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, *above, name)
+        else:
+            yield ".".join((*above, name)), value
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -21,7 +21,6 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.domain.chart_lines import Brush
     from ragmem.domain.charts import Sheet, Tone
     from ragmem.services.lifecycle_report import LifecycleReport
 
@@ -100,19 +99,10 @@ def _say_charts(drawn: "Sheet") -> None:
     say(bold(printable(drawn.title)))
     for line in chart_lines.wrapped(drawn.told, max(chart_lines.NARROWEST, min(width, chart_lines.WIDEST))):
         say(line)
-    for line in chart_lines.drawn(drawn, width=width, brush=_brush(), paint=_painted):
+    for line in chart_lines.drawn(
+        drawn, width=width, brush=chart_lines.brush_for(sys.stdout.encoding), paint=_painted
+    ):
         say(bold(line) if line and not line.startswith(" ") else line)
-
-
-def _brush() -> "Brush":
-    from ragmem.domain.chart_lines import BLOCKS, PLAIN
-
-    signs = BLOCKS.across + BLOCKS.up + BLOCKS.fills + BLOCKS.axis + BLOCKS.mark
-    try:
-        signs.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return PLAIN
-    return BLOCKS
 
 
 def _painted(text: str, tone: "Tone") -> str:

@@ -38,6 +38,16 @@ PLAIN = Brush(" #", " #", "#=+:*-", "-", "^")
 """For an encoding that has no blocks."""
 
 
+def brush_for(encoding: str | None) -> Brush:
+    """Return the signs that an encoding has; without one, as a pipe may be, that of UTF-8 counts."""
+    signs = BLOCKS.across + BLOCKS.up + BLOCKS.fills + BLOCKS.axis + BLOCKS.mark
+    try:
+        signs.encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return BLOCKS
+
+
 def drawn(
     sheet: Sheet, *, width: int, brush: Brush = BLOCKS, paint: Paint = lambda text, _: text
 ) -> Iterator[str]:
@@ -88,7 +98,7 @@ def _fill(brush: Brush, number: int) -> str:
     return brush.fills[number % len(brush.fills)]
 
 
-def shares(values: Sequence[int], room: int) -> list[int]:
+def shares(values: Sequence[float], room: int) -> list[int]:
     """Return how many of `room` cells each value has; what is not nothing has one, where there is room."""
     total = sum(values)
     if not total:
@@ -110,14 +120,14 @@ def _bars(bars: Sequence[Bar], width: int, brush: Brush, paint: Paint) -> Iterat
     room = max(8, min(40, width - 2 - wide - 2 - numbers - 2 - (notes + 2 if notes else 0)))
     most = max((bar.value for bar in bars), default=0) or 1
     for bar, count in zip(bars, counted, strict=True):
-        line = _length(bar.value / most * room, brush)
+        line = length(bar.value / most * room, brush)
         told = f"  {padded(bar.label, wide)}  {count.rjust(numbers)}  "
         rest = fitted(f"  {bar.note}" if bar.note else "", max(0, width - letters(told) - room))
         blank = " " * (room - len(line)) if rest else ""
         yield f"{told}{paint(line, bar.tone)}{blank}{rest}".rstrip()
 
 
-def _length(cells: float, brush: Brush) -> str:
+def length(cells: float, brush: Brush) -> str:
     """Return a line of so many cells; what is not nothing can be seen."""
     steps = len(brush.across) - 1
     eighths = round(cells * steps)

@@ -1,0 +1,98 @@
+"""What goes between the process that asks for a document and the one that reads it."""
+
+import base64
+import json
+from dataclasses import asdict
+from typing import Any
+
+from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+
+LENGTH_BYTES = 8
+PICTURES_BYTES = 32_000_000
+"""Of all pictures of a document together; what is beyond is not described."""
+PICTURES = 200
+
+_ESCAPED = 6  # bytes of a character in JSON of ASCII; two such for one beyond the basic plane
+_FRAME_BYTES = 4_000_000  # for the names around them
+
+
+def most_bytes(limits: Limits) -> int:
+    """Return how long an answer under these limits can be; the reader of a longer one stops."""
+    return limits.characters * _ESCAPED * 2 + PICTURES_BYTES * 4 // 3 + _FRAME_BYTES
+
+
+def framed(value: dict[str, Any]) -> bytes:
+    """Return a message with its length in front."""
+    body = json.dumps(value, separators=(",", ":")).encode("ascii")
+    return len(body).to_bytes(LENGTH_BYTES, "big") + body
+
+
+def request(path: str, limits: Limits, *, seconds: float, memory_mb: int, pictures: bool) -> bytes:
+    """Return the message that asks for one document; `pictures` only where somebody will look at them."""
+    return framed(
+        {
+            "path": path,
+            "limits": asdict(limits),
+            "seconds": seconds,
+            "memory_mb": memory_mb,
+            "pictures": pictures,
+        }
+    )
+
+
+def answer(converted: Converted, *, peak_kb: int) -> bytes:
+    """Return the message that a document was read."""
+    parts = [
+        {
+            "text": part.text,
+            "locator": part.locator,
+            "label": part.label,
+            "title": part.title,
+            "pictures": [
+                [one.mark, base64.b64encode(one.data).decode("ascii"), one.media_type]
+                for one in part.pictures
+            ],
+        }
+        for part in converted.parts
+    ]
+    return framed(
+        {
+            "parts": parts,
+            "title": converted.title,
+            "event_time": converted.event_time,
+            "metadata": dict(converted.metadata),
+            "warnings": list(converted.warnings),
+            "peak_kb": peak_kb,
+        }
+    )
+
+
+def refusal(problem: str, hint: str, *, peak_kb: int) -> bytes:
+    """Return the message that a document was not read."""
+    return framed({"refused": problem, "hint": hint, "peak_kb": peak_kb})
+
+
+def restored(message: dict[str, Any]) -> Converted:
+    """Return the document of a message; raises RefusedError where it is a refusal.
+
+    Raises KeyError, TypeError or ValueError for what the reading process cannot have meant.
+    """
+    if "refused" in message:
+        raise RefusedError(str(message["refused"]), hint=str(message["hint"]))
+    parts = tuple(
+        Part(
+            str(one["text"]),
+            str(one["locator"]),
+            str(one["label"]),
+            str(one["title"]),
+            tuple(Picture(mark, base64.b64decode(data), media) for mark, data, media in one["pictures"]),
+        )
+        for one in message["parts"]
+    )
+    return Converted(
+        parts,
+        str(message["title"]),
+        str(message["event_time"]),
+        {str(name): str(value) for name, value in message["metadata"].items()},
+        tuple(str(one) for one in message["warnings"]),
+    )

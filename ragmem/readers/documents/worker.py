@@ -1,0 +1,145 @@
+"""The process that reads documents: it takes paths on its input, one after the other, and answers each."""
+
+import importlib
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from ragmem.readers.documents import confinement, wire
+from ragmem.readers.documents.formats import module_of
+from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+
+EXTRA_HINT = 'pip install "ragmem[documents]"'
+_FORMATS = "ragmem.readers.documents.formats"
+_KEPT_CONTROLS = "\n\t"
+
+
+def main() -> int:
+    """Answer requests until the input ends; anything that a library prints goes nowhere."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks ends this process
+    confined = False
+    while (asked := _next(requests)) is not None:
+        if not confined:
+            confinement.confine(asked["memory_mb"])
+            confined = True
+        confinement.allow_seconds(asked["seconds"])
+        answers.write(_answered(asked))
+        answers.flush()
+    return 0
+
+
+def _next(requests: BinaryIO) -> dict[str, Any] | None:
+    length = requests.read(wire.LENGTH_BYTES)
+    if len(length) < wire.LENGTH_BYTES:
+        return None
+    asked: dict[str, Any] = json.loads(requests.read(int.from_bytes(length, "big")))
+    return asked
+
+
+def _answered(asked: dict[str, Any]) -> bytes:
+    try:
+        limits = Limits(**asked["limits"])
+        converted = _bounded(_read(asked["path"], limits), limits, pictures=asked["pictures"])
+        return wire.answer(converted, peak_kb=confinement.peak_kb())
+    except RefusedError as error:
+        return wire.refusal(error.problem, error.hint, peak_kb=confinement.peak_kb())
+    except MemoryError:
+        os._exit(confinement.OUT_OF_MEMORY)  # what is left of this process cannot be relied on
+    except RecursionError:
+        return wire.refusal("it is nested too deeply", "", peak_kb=confinement.peak_kb())
+
+
+def _read(path: str, limits: Limits) -> Converted:
+    try:
+        name = module_of(path)
+    except OSError as error:
+        raise RefusedError((error.strerror or "it cannot be opened").lower()) from error
+    module = _imported(name)
+    try:
+        converted: Converted = module.read(path, limits)
+    except (RefusedError, MemoryError, RecursionError):
+        raise
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    except Exception as error:
+        # Whatever a library makes of a file that somebody has damaged, it is the file that is at fault.
+        raise RefusedError(f"its content is damaged ({type(error).__name__})") from error
+    return converted
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(f"{_FORMATS}.{name}")
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+
+
+def _missing(error: ModuleNotFoundError) -> RefusedError:
+    return RefusedError(
+        f"the extra for documents is not installed ({error.name} is missing)", hint=EXTRA_HINT
+    )
+
+
+def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Converted:
+    """Return the document with clean texts, within its characters, and with pictures only where asked for."""
+    left = limits.characters
+    room, most = wire.PICTURES_BYTES, wire.PICTURES
+    parts: list[Part] = []
+    cut = 0
+    for part in converted.parts:
+        text, shown = part.text, []
+        for picture in part.pictures:
+            if pictures and most > 0 and len(picture.data) <= room:
+                shown.append(picture)
+                room, most = room - len(picture.data), most - 1
+            else:
+                text = _without_mark(text, picture.mark)
+        text = _clean(text).strip()
+        cut += max(0, len(text) - left)
+        text = text[:left].rstrip()
+        left -= len(text)
+        if text:
+            parts.append(
+                replace(
+                    part, text=text, label=_clean(part.label), title=_line(part.title), pictures=tuple(shown)
+                )
+            )
+    warnings = [*converted.warnings]
+    if cut:
+        warnings.append(f"{cut:,} characters beyond {limits.characters:,} are left out")
+    metadata = {_line(name): _line(value) for name, value in converted.metadata.items() if value.strip()}
+    return Converted(
+        tuple(parts), _line(converted.title), converted.event_time, metadata, tuple(map(_line, warnings))
+    )
+
+
+def _without_mark(text: str, mark: str) -> str:
+    return text.replace(f"{mark}\n\n", "").replace(mark, "")
+
+
+def _clean(text: str) -> str:
+    """Return a text as every database and terminal takes it: no lone surrogates, no control characters."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return "".join(
+        char
+        for char in whole.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+        if char in _KEPT_CONTROLS or (char >= " " and char != "\x7f")
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(_clean(text).split())
+
+
+if __name__ == "__main__":
+    with suppress(BrokenPipeError):  # whoever asked is gone
+        sys.exit(main())

@@ -31,6 +31,10 @@ GRACE_S = 0.7
 LONGEST_LOOK = 5.0
 """Seconds between two looks at what may end it."""
 
+TELLS_S = 2.0
+"""Seconds for which one that could not be loaded waits for somebody to tell: whoever started it looks for it
+every few milliseconds, and would start the next if it were gone."""
+
 BYTES_PER_MB = 1024 * 1024
 
 
@@ -59,6 +63,7 @@ class Life:
         self._idle_s = 1800.0
         self._most_bytes = 0
         self._succeeded = False
+        self._has_told = False
         self._home = Home(self._open_memory, self._log)
         self._server: Server
 
@@ -139,6 +144,9 @@ class Life:
 
     def _answer(self, request: dict[str, Any], due: float) -> dict[str, Any]:
         told = self._home.answer(request, due)
+        if self._home.is_broken:
+            self._has_told = True
+            self._server.look()
         if not self._succeeded and "error" not in told:
             self._succeeded = True
             self._post.succeeded()
@@ -150,7 +158,8 @@ class Life:
         return {**told, "ends_after_s": self._idle_s}
 
     def _every(self) -> float:
-        return max(0.05, min(LONGEST_LOOK, self._idle_s / 4))
+        longest = TELLS_S / 4 if self._home.is_broken else LONGEST_LOOK
+        return max(0.05, min(longest, self._idle_s / 4))
 
     def _reason_to_end(self) -> str:
         """Return what ends this process now; nothing while nothing does."""
@@ -160,7 +169,7 @@ class Life:
             return "its home is gone"
         if self._most_bytes and own_memory() > self._most_bytes:
             return "it holds too much memory"
-        if self._home.is_broken:
+        if self._home.is_broken and (self._has_told or self._server.idle_s() > TELLS_S):
             return "it could not be loaded"
         busy = not self._home.is_ready() or self._upkeep.is_busy()
         return "nobody asks" if not busy and self._server.idle_s() > self._idle_s else ""

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -209,11 +210,18 @@ def test_one_that_cannot_be_loaded_says_so_and_ends_and_the_third_has_to_wait(wa
     assert "it could not be loaded" in warm.log()
 
 
+def _descriptors(process):
+    found = []
+    for each in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it was closed since the folder was listed
+            found.append(str(each.readlink()))
+    return found
+
+
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells who listens where")
 def test_nothing_of_it_listens_to_the_network(warm):
     process = warm.start()
-    descriptors = [str(each.readlink()) for each in Path(f"/proc/{process}/fd").iterdir()]
-    sockets = {each for each in descriptors if each.startswith("socket:")}
+    sockets = {each for each in _descriptors(process) if each.startswith("socket:")}
     network = []
     for table in ("tcp", "tcp6", "udp", "udp6"):
         lines = Path("/proc/net", table).read_text().splitlines()[1:]

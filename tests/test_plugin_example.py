@@ -1,0 +1,85 @@
+"""The back end of docs/plugins.md: it is the file in examples/, it keeps the contracts, and it works."""
+
+import importlib.util
+import sqlite3
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ragmem.backends import fake
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.testing import make_record
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples" / "plugin"
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+trigrams = _load("trigrams")
+contracts = _load("test_trigrams")
+
+TestTrigrams = contracts.TestTrigrams
+TestJournalStore = contracts.TestJournalStore
+
+
+@pytest.mark.parametrize("name", ["trigrams.py", "pyproject.toml", "test_trigrams.py"])
+def test_the_tutorial_shows_the_file(name):
+    assert f"\n{(EXAMPLE / name).read_text()}```\n" in (ROOT / "docs" / "plugins.md").read_text()
+
+
+def test_the_back_end_has_fewer_than_forty_lines():
+    lines = (EXAMPLE / "trigrams.py").read_text().splitlines()
+    assert sum(bool(line.strip()) for line in lines) < 40
+
+
+def test_a_write_that_fails_leaves_nothing_in_the_journal(tmp_path):
+    database = SQLiteDatabase(tmp_path)
+    store = trigrams.open_store({}, fake.open_models({}), database=database)
+    one, other = make_record("one", "redis caches sessions"), make_record("other", "kafka carries events")
+    store.put([one])
+
+    def refuse():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.put([other], finish=refuse)
+    store.delete([one.memory.id])
+    with database.read() as connection:
+        journal = connection.execute("SELECT what, memory FROM journal").fetchall()
+    database.close()
+    assert journal == [("put", one.memory.id), ("delete", one.memory.id)]
+
+
+def test_an_installed_plug_in_is_found_by_its_name(started, tmp_path, monkeypatch):
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    # What pip writes of a package: a folder beside its module.
+    facts = tmp_path / f"ragmem_trigrams-{project['version']}.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    entries = project["entry-points"]["ragmem.backends"]
+    lines = [f"{name} = {module}\n" for name, module in entries.items()]
+    (facts / "entry_points.txt").write_text("".join(["[ragmem.backends]\n", *lines]))
+    (tmp_path / "trigrams.py").write_bytes((EXAMPLE / "trigrams.py").read_bytes())
+    chosen = {
+        "RAGMEM_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(tmp_path),
+        "RAGMEM_MODELS_BACKEND": "trigrams",
+        "RAGMEM_STORE_BACKEND": "trigrams",
+    }
+    stored = started("ingest", "-", stdin="We decided to keep the sessions in PostgreSQL.\n", **chosen)
+    assert stored.returncode == 0, stored.stderr
+    found = started("query", "where are sessions kept", "--nearest", **chosen)
+    assert "keep the sessions in PostgreSQL" in found.stdout, found.stderr
+    with sqlite3.connect(tmp_path / "home" / "data" / "memory.db") as connection:
+        (count,) = connection.execute("SELECT count(*) FROM journal WHERE what = 'put'").fetchone()
+    connection.close()
+    assert count == 1

@@ -334,6 +334,16 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         self.models.remember()
         return stored
 
+    def archive_gone_parts(self, drafts: Sequence[Draft]) -> list[str]:
+        """Archive the pages that documents no longer have; `drafts` are all parts of those just stored.
+
+        Return a line for each such document; `undo` brings the pages back.
+        """
+        from ragmem.services.documents import archive_gone_parts, held_by
+
+        gone = archive_gone_parts(self.catalog, lambda: self.store, held_by(drafts), now=now())
+        return [f"{path}: {told}" for (_, path), told in gone.items()]
+
     def ingest_code(
         self,
         path: Path,

@@ -30,6 +30,7 @@ EPILOG = """\b
 Examples:
   ragmem ingest notes.md
   ragmem ingest docs/ --tag design
+  ragmem ingest report.pdf costs.xlsx
   git log -5 | ragmem ingest -
   ragmem ingest --code .
   ragmem ingest --buffer --type decision --text "We pin the driver at 2.9"
@@ -92,6 +93,7 @@ def ingest(
     """Store files, folders or standard input."""
     from ragmem.memory import now
     from ragmem.services.hand_in import HandIn
+    from ragmem.services.ingest import rule_for
     from ragmem.services.judge import judge
     from ragmem.services.shapes import memory_shape
     from ragmem.services.when import parse_moment
@@ -158,7 +160,13 @@ def ingest(
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
             rows = [
-                judge(draft, now=moment, sizes=memory.settings.chunking, keep_discarded=True)
+                judge(
+                    draft,
+                    now=moment,
+                    sizes=memory.settings.chunking,
+                    rule=rule_for(draft, "graded"),
+                    keep_discarded=True,
+                )
                 for draft in drafts
             ]
             shapes = [
@@ -168,6 +176,7 @@ def ingest(
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
                 stored = memory.ingest(drafts, projects=handed.projects, progress=bar)
+            handed.warnings.extend(memory.archive_gone_parts(drafts))
             shapes = [
                 {
                     **memory_shape(item.judged.memory),

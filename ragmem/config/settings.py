@@ -19,7 +19,7 @@ from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
 from ragmem.domain.model import Kind
 
-ReaderName = Literal["markdown", "reflections", "transcripts"]
+ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
 SourceScope = Literal["user", "project", "slug"]
 SignalRule = Literal["graded", "classic", "off"]
 PROFILES = ("sqlite", "json", "postgres", "custom")
@@ -51,6 +51,23 @@ class SeedSettings:
 
     max_file_mb: float = key(8.0, "a larger file is reported, not read", low=0)
     batch: int = key(32, "memories per write transaction", low=1, high=10_000)
+
+    @property
+    def max_file_bytes(self) -> int:
+        """The size limit in bytes."""
+        return int(self.max_file_mb * BYTES_PER_MB)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSettings:
+    """[documents]: what reading a PDF, an office file or another document may take; see docs/documents.md."""
+
+    max_file_mb: float = key(100.0, "a larger document is reported, not read", low=0)
+    seconds: float = key(60.0, "seconds that reading one document may take", low=1, high=3_600)
+    max_memory_mb: int = key(1_000, "megabytes that reading one document may take", low=100)
+    max_pages: int = key(2_000, "pages, slides, sheets or chapters that are read of one document", low=1)
+    max_characters: int = key(5_000_000, "characters that are read of one document", low=1_000)
+    ocr: bool = key(True, "read scanned pages and pictures, where tesseract is installed")
 
     @property
     def max_file_bytes(self) -> int:
@@ -290,6 +307,7 @@ class Settings:
     spend: SpendSettings = field(default_factory=SpendSettings)
     store: StoreSettings = StoreSettings()
     seed: SeedSettings = SeedSettings()
+    documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     query: QuerySettings = QuerySettings()
     archive: ArchiveSettings = ArchiveSettings()
@@ -329,6 +347,7 @@ SECTIONS: Mapping[str, Any] = {
     "spend": SpendSettings,
     "store": StoreSettings,
     "seed": SeedSettings,
+    "documents": DocumentSettings,
     "chunking": ChunkingSettings,
     "query": QuerySettings,
     "archive": ArchiveSettings,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragmem.config import Settings, SourceSpec
 from ragmem.config.settings import ReaderName
@@ -16,6 +16,9 @@ from ragmem.readers.fields import as_tags
 from ragmem.readers.files import ReadError, Reason, read_text, show
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
+
+if TYPE_CHECKING:
+    from ragmem.readers.documents.reading import Documents
 
 NANOSECONDS = 10**9
 
@@ -71,8 +74,12 @@ def read_file(
     settings: Settings,
     projects: ProjectFinder,
     unchanged: Unchanged | None = None,
+    documents: "Documents | None" = None,
 ) -> Reading:
-    """Return what came of one file, which need not match the source's globs; problems are in the Reading."""
+    """Return what came of one file, which need not match the source's globs; problems are in the Reading.
+
+    Whoever reads several documents gives what reads them, so that its process does not start for each.
+    """
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
@@ -85,12 +92,19 @@ def read_file(
     size, modified_ns = status.st_size, status.st_mtime_ns
     if unchanged and unchanged(path, size, modified_ns):
         return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
+    scope = projects.scope_of(path, spec)
     try:
-        text = read_text(path, max_bytes=settings.seed.max_file_bytes)
+        if spec.reader == "documents":
+            drafts, warnings = _read_document(
+                path, spec, settings=settings, modified_ns=modified_ns, scope=scope, documents=documents
+            )
+        else:
+            text = read_text(path, max_bytes=settings.seed.max_file_bytes)
+            drafts, warnings = drafts_in(
+                path, text, spec, settings=settings, modified_ns=modified_ns, scope=scope
+            )
     except SourceError as error:
         return Reading(path, error=error, size=size, modified_ns=modified_ns)
-    scope = projects.scope_of(path, spec)
-    drafts, warnings = drafts_in(path, text, spec, settings=settings, modified_ns=modified_ns, scope=scope)
     problem_of_all = None
     if not drafts:
         problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
@@ -104,11 +118,33 @@ def read_file(
     )
 
 
+def _read_document(
+    path: Path,
+    spec: SourceSpec,
+    *,
+    settings: Settings,
+    modified_ns: int,
+    scope: Scope,
+    documents: "Documents | None",
+) -> tuple[list[Draft], list[str]]:
+    from ragmem.readers.documents.reading import Documents  # noqa: PLC0415 - a question has no documents
+
+    modified = moment_of(modified_ns)
+    if documents is None:
+        with Documents(settings) as once:
+            drafts, warnings = once.read(path, spec, modified=modified, scope=scope)
+    else:
+        drafts, warnings = documents.read(path, spec, modified=modified, scope=scope)
+    return [_tagged(draft, path, settings) for draft in drafts], warnings
+
+
 def drafts_in(
     path: Path, text: str, spec: SourceSpec, *, settings: Settings, modified_ns: int, scope: Scope
 ) -> tuple[list[Draft], list[str]]:
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
-    drafts, warnings = READERS[spec.reader](path, text, spec, modified=moment_of(modified_ns), scope=scope)
+    # A document whose text came by the inbox, such as a table of commas, is that text.
+    read = READERS.get(spec.reader, markdown.read)
+    drafts, warnings = read(path, text, spec, modified=moment_of(modified_ns), scope=scope)
     return [_tagged(draft, path, settings) for draft in drafts], warnings
 
 

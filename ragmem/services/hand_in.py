@@ -4,15 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
 from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
 from ragmem.services.purifying import purified_text
 from ragmem.services.scope import finder, named_project
+
+if TYPE_CHECKING:
+    from ragmem.readers.documents.reading import Documents
 
 SOURCE = "ingest"
 """The source of memories that were handed in and not found by seed."""
@@ -103,9 +108,27 @@ def drafts_of_paths(
 ) -> Handed:
     """Return the drafts of files and folders, and one line for each file that could not be read.
 
-    A folder gives its text files, at any depth, under the configured exclusions. Raises NotFoundError for a
-    path that does not exist.
+    A folder gives its text files and documents, at any depth, under the configured exclusions; pictures are
+    read where they are named. Raises NotFoundError for a path that does not exist.
     """
+    from ragmem.services.documents import documents_for  # noqa: PLC0415 - the inbox hands in no documents
+
+    with documents_for(settings) as documents:
+        return _drafts_of_paths(
+            paths, wish, catalog=catalog, settings=settings, home=home, cwd=cwd, documents=documents
+        )
+
+
+def _drafts_of_paths(
+    paths: Sequence[Path],
+    wish: HandIn,
+    *,
+    catalog: Catalog,
+    settings: Settings,
+    home: Path,
+    cwd: Path,
+    documents: "Documents",
+) -> Handed:
     projects = finder(catalog, home=home)
     drafts: list[Draft] = []
     problems: list[str] = []
@@ -115,7 +138,7 @@ def drafts_of_paths(
         if not path.exists() and not path.is_symlink():
             raise NotFoundError(f'there is no file "{given}"', hint="give a path, or - for standard input")
         for file, spec in _files(path, settings=settings, home=home):
-            reading = read_file(file, spec, settings=settings, projects=projects)
+            reading = read_file(file, spec, settings=settings, projects=projects, documents=documents)
             if reading.error is not None:
                 problems.append(str(reading.error))
                 continue
@@ -156,19 +179,23 @@ def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, So
         return [(path, source_of_file(path))]
     spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
     # Glob characters in the folder's own name are not meant as such.
-    inside = replace(spec, globs=tuple(f"**/*{suffix}" for suffix in TEXT_SUFFIXES))
-    files = find_files(inside, home=home, settings=settings).files
+    inside = replace(spec, globs=("**/*",))
+    wanted = (*TEXT_SUFFIXES, *IN_FOLDERS)
+    found = find_files(inside, home=home, settings=settings).files
+    files = [file for file in found if file.suffix.lower() in wanted]
     if not files:
         raise NotFoundError(
-            f'the folder "{path}" holds no text files',
-            hint=f"files that are read: {', '.join(TEXT_SUFFIXES)}",
+            f'the folder "{path}" holds no text files and no documents',
+            hint=f"files that are read: {', '.join(wanted)}",
         )
-    return [(file, inside) for file in files]
+    return [(file, replace(source_of_file(file), base=path)) for file in files]
 
 
 def source_of_file(path: Path) -> SourceSpec:
     """Return the source that a file is, which tells how it is read."""
     spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
+    if is_document(path):
+        return replace(spec, reader="documents", signal="off")
     return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec
 
 

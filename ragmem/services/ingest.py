@@ -9,6 +9,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.memories import fingerprint
 from ragmem.config import ChunkingSettings
 from ragmem.config.settings import SignalRule
+from ragmem.domain.document_place import is_of_document
 from ragmem.domain.model import Draft, Memory, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
@@ -63,7 +64,7 @@ def ingest(
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
         judged = [
-            judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True)
+            judge(draft, now=now, sizes=sizes, rule=rule_for(draft, rule), keep_discarded=True)
             for draft in drafts[start : start + BATCH]
         ]
         changes, redated = compare(catalog, judged)
@@ -88,6 +89,11 @@ def ingest(
     if indexed:
         _finish_earlier(catalog, open_store)
     return results
+
+
+def rule_for(draft: Draft, rule: SignalRule) -> SignalRule:
+    """Return by which rule a draft is judged: of documents, which are not chatter, everything is kept."""
+    return "off" if is_of_document(draft.metadata) else rule
 
 
 def in_archive(catalog: Catalog, memories: Sequence[Memory]) -> set[str]:

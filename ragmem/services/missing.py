@@ -36,7 +36,7 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
                 continue
             if path not in files:
                 missing.add(identifier)
-            elif separator:
+            elif separator and spec.reader != "documents":  # whose pages seed looks at as it reads them
                 if path not in entries:
                     reading = read_file(Path(path), spec, settings=settings, projects=projects)
                     entries[path] = None if reading.error else {draft.uri for draft in reading.drafts}

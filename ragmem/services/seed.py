@@ -1,6 +1,6 @@
 """Bring the memory up to date with the sources on disk, resumably: read, judge, compare, index."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,9 +12,18 @@ from ragmem.domain.model import State, Tier, digest
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
 from ragmem.readers.discover import Discovery
+from ragmem.readers.documents.reading import Documents
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
+from ragmem.services.documents import (
+    archive_gone_parts,
+    documents_for,
+    documents_rules,
+    gone_parts,
+    held_by,
+    told_gone,
+)
 from ragmem.services.index import LATER, index_pending
 from ragmem.services.ingest import Change, compare
 from ragmem.services.judge import Judged, judge, rules_version
@@ -64,14 +73,18 @@ def seed(
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
-    with Writer(
-        catalog,
-        open_store,
-        size=settings.seed.batch,
-        dry_run=dry_run,
-        progress=progress,
-        down=report.note,
-    ) as writer:
+    held: dict[tuple[str, str], set[str]] = {}
+    with (
+        documents_for(settings) as documents,
+        Writer(
+            catalog,
+            open_store,
+            size=settings.seed.batch,
+            dry_run=dry_run,
+            progress=progress,
+            down=report.note,
+        ) as writer,
+    ):
         for spec, discovery in found:
             tally = Tally(spec.name)
             report.tallies.append(tally)
@@ -87,9 +100,12 @@ def seed(
                 fresh=explain,
                 exists=exists,
                 now=now,
+                documents=documents,
+                held=held,
             )
         writer.flush()
     report.note = writer.down
+    _settle_gone(catalog, open_store, held, report, now=now)
     if not dry_run and not report.note:
         report.note = _finish(catalog, open_store, without=() if wait else LATER, progress=progress)
     if report.note:
@@ -185,13 +201,15 @@ def _seed_source(
     fresh: bool,
     exists: bool,
     now: datetime,
+    documents: Documents,
+    held: dict[tuple[str, str], set[str]],
 ) -> None:
     tally.files = len(discovery.files)
     for skipped in discovery.skipped:
         tally.failed += 1
         report.problems.append(Problem(spec.name, str(skipped.path), skipped.reason))
     seen = {} if fresh or not exists else catalog.files.seen(spec.name)
-    rules = rules_of(spec, settings.chunking)
+    rules = rules_of(spec, settings)
     if exists and not report.dry_run and catalog.files.shared:
         _tell_what_is_gone(catalog, spec, discovery)
 
@@ -205,13 +223,16 @@ def _seed_source(
 
     for path in discovery.files:
         writer.batch.steps += 1
-        reading = read_file(path, spec, settings=settings, projects=projects, unchanged=unchanged)
+        reading = read_file(
+            path, spec, settings=settings, projects=projects, unchanged=unchanged, documents=documents
+        )
         if reading.unchanged:
             _count_unchanged(tally, seen[str(path)])
             continue
         judged = _note(reading, spec, tally, report, sizes=settings.chunking, now=now)
         if reading.error is not None:
             continue
+        held |= held_by(reading.drafts)
         changes: list[Change] = ["new"] * len(judged)
         if exists:
             changes, redated = compare(catalog, judged, leave_archived=True)
@@ -225,6 +246,23 @@ def _seed_source(
         writer.flush_if_full()
 
 
+def _settle_gone(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    held: Mapping[tuple[str, str], set[str]],
+    report: SeedReport,
+    *,
+    now: datetime,
+) -> None:
+    """Archive the pages that documents no longer have, once what they have instead is stored."""
+    if report.dry_run:
+        told = {key: told_gone(len(ids)) for key, ids in gone_parts(catalog, held).items()}
+    else:
+        told = archive_gone_parts(catalog, open_store, held, now=now)
+    for (source, path), line in told.items():
+        report.problems.append(Problem(source, path, line, "warning"))
+
+
 def _tell_what_is_gone(catalog: Catalog, spec: SourceSpec, discovery: Discovery) -> None:
     present = {str(path) for path in discovery.files}
     known = catalog.files.seen(spec.name)
@@ -232,9 +270,12 @@ def _tell_what_is_gone(catalog: Catalog, spec: SourceSpec, discovery: Discovery)
         catalog.files.mark_gone(spec.name, gone)
 
 
-def rules_of(spec: SourceSpec, sizes: ChunkingSettings) -> str:
+def rules_of(spec: SourceSpec, settings: Settings) -> str:
     """Return a hash of all that decides how a file of this source is read and judged."""
-    parts = (spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars)
+    sizes = settings.chunking
+    parts: list[object] = [spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars]
+    if spec.reader == "documents":
+        parts += documents_rules(settings)
     return digest("rules", rules_version(), *(str(part) for part in parts), length=12)
 
 

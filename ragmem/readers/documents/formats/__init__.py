@@ -1,34 +1,12 @@
-"""Which module reads which document, by its name's end and by what its first bytes are."""
+"""Which module reads a document: by what its first bytes are, and by the end of its name."""
 
 import zipfile
 from pathlib import PurePath
 
 from ragmem.readers.documents.model import RefusedError
+from ragmem.readers.documents.suffixes import FORMATS
 
-FORMATS: dict[str, str] = {
-    ".pdf": "pdf",
-    ".docx": "word",
-    ".docm": "word",
-    ".pptx": "powerpoint",
-    ".pptm": "powerpoint",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".epub": "epub",
-    ".csv": "csv_table",
-    ".tsv": "csv_table",
-    ".png": "image",
-    ".jpg": "image",
-    ".jpeg": "image",
-    ".gif": "image",
-    ".webp": "image",
-    ".tif": "image",
-    ".tiff": "image",
-    ".bmp": "image",
-    ".ipynb": "notebook",
-}
+__all__ = ["FORMATS", "module_of"]
 
 HEAD_BYTES = 4_096
 _TEXTS = frozenset({"html", "csv_table", "notebook"})  # these have no first bytes of their own

@@ -1,0 +1,137 @@
+"""A document becomes a draft for each of its parts: pages, slides, sheets, chapters, or the whole."""
+
+import os
+import stat
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ragmem.config import Settings, SourceSpec
+from ragmem.domain.document_place import place_metadata
+from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import beginning
+from ragmem.readers.dates import time_in_path
+from ragmem.readers.documents.converting import Converter
+from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.files import ReadError, Reason
+
+MAX_TITLE_CHARS = 160
+FIRST_YEAR = 1900
+"""An earlier date of a file is a clock that was never set."""
+
+Describe = Callable[[Picture, str], str]
+"""Tells what a picture shows, given the text around it; empty where nothing can be told. Never raises."""
+
+Elsewhere = Callable[[Path, Limits], Converted | None]
+"""Lets another program read a document; None where it is to be read here. Raises RefusedError."""
+
+
+class Documents:
+    """Reads documents one after the other, each in the process apart; to be used in a `with`."""
+
+    def __init__(
+        self, settings: Settings, *, describe: Describe | None = None, elsewhere: Elsewhere | None = None
+    ) -> None:
+        wanted = settings.documents
+        self.limits = Limits(pages=wanted.max_pages, characters=wanted.max_characters, ocr=wanted.ocr)
+        self._max_bytes = wanted.max_file_bytes
+        self._describe = describe
+        self._elsewhere = elsewhere
+        self._converter = Converter(
+            self.limits,
+            seconds=wanted.seconds,
+            memory_mb=wanted.max_memory_mb,
+            pictures=describe is not None,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._converter.close()
+
+    def read(
+        self, path: Path, spec: SourceSpec, *, modified: datetime, scope: Scope
+    ) -> tuple[list[Draft], list[str]]:
+        """Return the drafts of a document and warnings; raises ReadError, in one line, for what is not read.
+
+        The event time is the one the document tells, else that of its name, else `modified`.
+        """
+        self._look_at(path)
+        try:
+            converted = self._elsewhere(path, self.limits) if self._elsewhere else None
+            converted = converted or self._converter.convert(path)
+        except RefusedError as error:
+            raise ReadError(path, Reason.FORMAT, error.problem, hint=error.hint) from error
+        if not converted.parts:
+            raise ReadError(path, Reason.EMPTY, next(iter(converted.warnings), "it holds no text"))
+        happened = (
+            _moment(converted.event_time) or time_in_path(Path(path.name), modified=modified) or modified
+        )
+        title = converted.title or path.stem
+        drafts = [
+            Draft(
+                source=spec.name,
+                uri=f"{path}#{part.locator}" if part.locator else str(path),
+                text=self._text(part),
+                title=_title(title, part),
+                event_time=happened,
+                scope=scope,
+                kind=spec.kind,
+                metadata={**converted.metadata, **place_metadata(path.name, part.locator, part.label)},
+            )
+            for part in converted.parts
+        ]
+        return [draft for draft in drafts if draft.text], list(converted.warnings)
+
+    def _look_at(self, path: Path) -> None:
+        """Refuse what is no file, or a larger one than is read, before a process is asked to open it."""
+        try:
+            status = os.stat(path)  # noqa: PTH116 - follows links, as opening does
+        except OSError as error:
+            raise ReadError(path, Reason.UNREADABLE, (error.strerror or "unreadable").lower()) from error
+        if not stat.S_ISREG(status.st_mode):
+            raise ReadError(path, Reason.SPECIAL, "it is not a regular file")
+        if status.st_size == 0:
+            raise ReadError(path, Reason.EMPTY, "it is empty")
+        if status.st_size > self._max_bytes:
+            raise ReadError(
+                path,
+                Reason.HUGE,
+                f"{status.st_size:,} bytes are more than the limit of {self._max_bytes:,}",
+                hint="raise max_file_mb in [documents] of config.toml, or exclude the file",
+            )
+
+    def _text(self, part: Part) -> str:
+        """Return the text with what is told of each picture in its place."""
+        text = part.text
+        for picture in part.pictures:
+            around = text.replace(picture.mark, "")
+            told = self._describe(picture, around).strip() if self._describe else ""
+            text = text.replace(picture.mark, told) if told else text.replace(f"{picture.mark}\n\n", "")
+            text = text.replace(picture.mark, "")
+        return text.strip()
+
+
+def _title(title: str, part: Part) -> str:
+    whole = ", ".join(filter(None, (title, part.label)))
+    if part.title and part.title.casefold() not in whole.casefold():
+        whole = f"{whole}: {part.title}"
+    return beginning(whole, MAX_TITLE_CHARS)
+
+
+def _moment(told: str) -> datetime | None:
+    """Return the moment a document tells, in UTC as which one without a zone is taken; None for nonsense."""
+    try:
+        moment = datetime.fromisoformat(told)
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.year >= FIRST_YEAR else None

@@ -1,0 +1,99 @@
+"""Reading documents for a run, and what becomes of pages that a document no longer has."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import PurePath
+
+from ragmem.catalog.archive import Removal
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings
+from ragmem.domain.document_place import LOCATOR, is_of_document
+from ragmem.domain.model import Draft
+from ragmem.ports import Store
+from ragmem.readers.documents.reading import Documents
+from ragmem.services.archiving import MISSING, new_run
+from ragmem.services.index import forget
+
+READING_VERSION = 1
+"""Raised when the same document is read as another text, so that seed reads all of them again."""
+
+
+def documents_for(settings: Settings) -> Documents:
+    """Return what reads the documents of one run, to be used in a `with`; nothing starts before the first."""
+    return Documents(settings)
+
+
+def documents_rules(settings: Settings) -> list[str | int | bool]:
+    """Return what decides how documents are read, so that a change of it has them read anew."""
+    wanted = settings.documents
+    return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr]
+
+
+def held_by(drafts: Iterable[Draft]) -> dict[tuple[str, str], set[str]]:
+    """Return the uris of each document's parts, by its source and its path; other drafts are left out."""
+    held: dict[tuple[str, str], set[str]] = {}
+    for draft in drafts:
+        if is_of_document(draft.metadata):
+            path = draft.uri.removesuffix(f"#{draft.metadata.get(LOCATOR, '')}")
+            held.setdefault((draft.source, path), set()).add(draft.uri)
+    return held
+
+
+def gone_parts(
+    catalog: Catalog, held: Mapping[tuple[str, str], set[str]]
+) -> dict[tuple[str, str], list[str]]:
+    """Return the ids of stored parts that documents no longer have, by source and path.
+
+    Only documents that were read just now are in `held`: one that could not be read loses nothing.
+    """
+    gone: dict[tuple[str, str], list[str]] = {}
+    if not held or not catalog.exists():
+        return gone
+    for identifier, source, uri in catalog.overview.places(sources=sorted({key[0] for key in held})):
+        # A path may hold a "#" of its own, a locator does not.
+        for key in ((source, uri), (source, uri.rpartition("#")[0])):
+            if key in held and uri not in held[key]:
+                gone.setdefault(key, []).append(identifier)
+    return gone
+
+
+def archive_gone_parts(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    held: Mapping[tuple[str, str], set[str]],
+    *,
+    now: datetime,
+) -> dict[tuple[str, str], str]:
+    """Archive parts that documents no longer have, in one run of gc; return what to tell of each document.
+
+    `gc --undo` brings them back. They come back by themselves with the text that a document gets back.
+    """
+    gone = gone_parts(catalog, held)
+    if not gone:
+        return {}
+    ids = [identifier for some in gone.values() for identifier in some]
+    run = new_run("documents", now, ids)
+
+    def keep() -> None:
+        catalog.gc_runs.begin(run, caller="documents", now=now)
+        memories = catalog.memories.get(ids).values()
+        removals = [
+            Removal(one, MISSING, f"{PurePath(one.uri).name.rpartition('#')[0]} no longer has it")
+            for one in memories
+        ]
+        catalog.archive.put(run, removals, now=now)
+        catalog.gc_runs.add(run, {f"archive/{MISSING}": len(removals)}, archived=len(removals))
+        catalog.gc_runs.end(run, now=now)
+        catalog.log.write("gc", {"run": run, "archived": len(removals)}, now=now)
+
+    forget(catalog, open_store(), ids, finish=keep)
+    return {key: told_gone(len(some), run) for key, some in gone.items()}
+
+
+def told_gone(count: int, run: str = "") -> str:
+    """Return the line about parts that went; without a run, about those that would."""
+    parts = "1 part that it no longer has" if count == 1 else f"{count} parts that it no longer has"
+    if not run:
+        return f"{parts} would be archived"
+    verb = "was" if count == 1 else "were"
+    return f"{parts} {verb} archived; to bring back: ragmem gc --undo --run {run}"

@@ -1,0 +1,181 @@
+"""Tables as text (CSV, TSV): encoding, delimiter and heading are found out; long ones come in parts."""
+
+import codecs
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+
+from ragmem.readers.documents.grid import Block, Row, Value, blocks, parts, pieces, value_of
+from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+
+_DELIMITERS = ",;\t|"
+_SAMPLE = 64_000  # characters that the delimiter is told from
+_SAMPLE_ROWS = 200
+_LONGEST_FIELD = 100_000  # a longer one is a quotation mark that nobody closed
+_BLOCK = 1 << 20
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def read(path: str, limits: Limits) -> Converted:
+    """Return the table at `path`: in one part, or in parts of 200 rows that each repeat the heading.
+
+    Rows are counted as a spreadsheet does, also where a cell has several lines. Raises RefusedError for what
+    is no text; OSError.
+    """
+    warnings: list[str] = []
+    encoding = _encoding(path)
+    if encoding == "cp1252":
+        warnings.append("its letters are read as Windows-1252, since it is not UTF-8")
+    with open(path, encoding=encoding, newline="", errors="replace") as stream:  # noqa: PTH123
+        text = stream.read(limits.characters + 1)
+    if len(text) > limits.characters:
+        warnings.append(f"what is beyond {limits.characters:,} characters is left out")
+        text = text[: limits.characters].rpartition("\n")[0]
+    text = text.replace("\x00", "")
+    declared, text, skipped = _declared(text)
+    dialect = _dialect(text, declared)
+    if isinstance(dialect, _Unquoted):
+        warnings.append("a quotation mark in it is not closed, so that all of them are read as they are")
+    rows, widths = _rows(text, dialect, skipped)
+    found = blocks(rows, cut=False)
+    warnings += _ragged(found, widths)
+    return Converted(tuple(_parts(found, limits, warnings)), warnings=tuple(warnings))
+
+
+def _parts(found: list[Block], limits: Limits, warnings: list[str]) -> Iterator[Part]:
+    groups = parts([piece for block in found for piece in pieces(block)])
+    if len(groups) > limits.pages:
+        warnings.append(f"only the first {limits.pages:,} of {len(groups):,} parts are read")
+    for group in groups[: limits.pages]:
+        text = "\n\n".join(piece.text for piece in group)
+        first, last = group[0].first, group[-1].last
+        is_whole = len(groups) == 1
+        yield Part(
+            text,
+            "" if is_whole else f"rows={first}-{last}",
+            "" if is_whole else f"rows {first}-{last}",
+        )
+
+
+def _encoding(path: str) -> str:
+    """Return the encoding: what the first bytes say, else UTF-8 where all of it is, else Windows-1252."""
+    with open(path, "rb") as stream:  # noqa: PTH123
+        head = stream.read(_BLOCK)
+        for mark, name in _MARKS:
+            if head.startswith(mark):
+                return name
+        if b"\x00" in head:
+            return _without_mark(head)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            block = head
+            while block:
+                decoder.decode(block)
+                block = stream.read(_BLOCK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8"
+
+
+def _without_mark(head: bytes) -> str:
+    """Return which UTF-16 it is, by the side that the zeros of plain letters are on."""
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if odd > 4 * even and odd * 4 > len(head):
+        return "utf-16-le"
+    if even > 4 * odd and even * 4 > len(head):
+        return "utf-16-be"
+    raise RefusedError("its content is not text")
+
+
+def _declared(text: str) -> tuple[str, str, int]:
+    """Return the delimiter that a first line `sep=;` names, the text after it, and how many rows it took."""
+    first, _, rest = text.partition("\n")
+    name, _, value = first.rstrip("\r").partition("=")
+    if name.lower() == "sep" and len(value) == 1:
+        return value, rest, 1
+    return "", text, 0
+
+
+class _Dialect(csv.Dialect):
+    """Cells as RFC 4180 has them, between delimiters that are found out."""
+
+    delimiter = ","
+    quotechar = '"'
+    doublequote = True
+    skipinitialspace = False
+    lineterminator = "\n"
+    quoting = csv.QUOTE_MINIMAL
+
+
+class _Unquoted(_Dialect):
+    """The same, where quotation marks are signs like others."""
+
+    quoting = csv.QUOTE_NONE  # type: ignore[assignment]  # typeshed narrows it to the value above
+
+
+def _dialect(text: str, declared: str) -> csv.Dialect:
+    """Return how the cells are written: with the delimiter by which most rows have as many cells."""
+    sample = text[:_SAMPLE]
+    if len(text) > _SAMPLE:
+        sample = sample.rpartition("\n")[0] or sample
+    best = (0.0, 0)
+    dialect: csv.Dialect = _Dialect()
+    dialect.delimiter = declared or ","
+    for delimiter in "" if declared else _DELIMITERS:
+        tried = _Dialect()
+        tried.delimiter = delimiter
+        widths = Counter(len(row) for row in _parsed(sample, tried, rows=_SAMPLE_ROWS) if row)
+        wide = Counter({width: count for width, count in widths.items() if width > 1})
+        if not wide:
+            continue
+        width, count = wide.most_common(1)[0]
+        score = (round(count / widths.total(), 2), width)
+        if score > best:
+            best, dialect = score, tried
+    if any(len(cell) > _LONGEST_FIELD for row in _parsed(text, dialect) for cell in row):
+        unquoted = _Unquoted()
+        unquoted.delimiter = dialect.delimiter
+        return unquoted
+    return dialect
+
+
+def _parsed(text: str, dialect: csv.Dialect, *, rows: int | None = None) -> Iterator[list[str]]:
+    csv.field_size_limit(len(text) + 1)
+    for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), dialect)):
+        if number == rows:
+            return
+        yield row
+
+
+def _rows(text: str, dialect: csv.Dialect, skipped: int) -> tuple[list[Row], dict[int, int]]:
+    """Return the rows that hold something, and how many cells each is written with."""
+    found: list[Row] = []
+    widths: dict[int, int] = {}
+    for number, row in enumerate(_parsed(text, dialect), 1 + skipped):
+        cells: dict[int, Value] = {}
+        for column, cell in enumerate(row, 1):
+            if shown := " ".join(cell.split()):
+                cells[column] = value_of(shown)
+        if cells:
+            found.append((number, cells))
+            widths[number] = len(row)
+    return found, widths
+
+
+def _ragged(found: list[Block], widths: dict[int, int]) -> list[str]:
+    """Return a warning where rows of a table have more or fewer cells than most."""
+    if not found or not found[0].header:
+        return []
+    counted = Counter(widths[number] for number, _ in found[0].rows)
+    usual, count = counted.most_common(1)[0]
+    others = counted.total() - count
+    told = f"{others:,} of its {counted.total():,} rows have another number of cells than the usual {usual}"
+    return [told] if others else []

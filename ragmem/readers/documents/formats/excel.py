@@ -1,0 +1,129 @@
+"""Excel workbooks: a part for each sheet, and for each 200 rows of a long one, with what the cells show."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from ragmem.readers.documents.archives import opened as opened_archive
+from ragmem.readers.documents.formats.pictures import Pictures
+from ragmem.readers.documents.grid import Piece, blocks, parts, pieces
+from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.workbook import beside
+from ragmem.readers.documents.workbook.cells import Cells, place, read_cells
+from ragmem.readers.documents.workbook.package import Package, SheetEntry, opened
+
+_PROPERTIES = {
+    "creator": "author",
+    "subject": "subject",
+    "keywords": "keywords",
+    "description": "description",
+}
+
+
+def read(path: str, limits: Limits) -> Converted:
+    """Return the sheets of the workbook at `path`, hidden ones too, which say so.
+
+    A formula is told by the value that was last computed, and as a formula where the file has none. Raises
+    RefusedError for what is no workbook, or more than the limits allow to unpack.
+    """
+    with opened_archive(path, limits) as archive:
+        try:
+            package = opened(archive)
+        except KeyError as error:
+            raise RefusedError("the file is damaged or cut short") from error
+        warnings: list[str] = []
+        if package.has_macros:
+            warnings.append("its macros are not read")
+        sheets = list(package.sheets)
+        if len(sheets) > limits.pages:
+            warnings.append(f"only the first {limits.pages:,} of {len(sheets):,} sheets are read")
+        result: list[Part] = []
+        left = limits.characters
+        seen = Pictures(limits)
+        for sheet in sheets[: limits.pages]:
+            if not sheet.path or sheet.path not in archive.namelist():
+                continue
+            for part in _sheet(package, sheet, left, seen, warnings):
+                if len(part.text) > left:
+                    warnings.append(f"what is beyond {limits.characters:,} characters is left out")
+                    left = 0
+                    break
+                left -= len(part.text)
+                result.append(part)
+            if left <= 0:
+                break
+    properties = package.properties
+    return Converted(
+        tuple(result),
+        title=properties.get("title", ""),
+        event_time=properties.get("modified", "") or properties.get("created", ""),
+        metadata={told: properties[name] for name, told in _PROPERTIES.items() if name in properties},
+        warnings=tuple(warnings),
+    )
+
+
+def _sheet(
+    package: Package, sheet: SheetEntry, characters: int, seen: Pictures, warnings: list[str]
+) -> Iterator[Part]:
+    cells = read_cells(package, sheet.path, characters=characters)
+    if cells.is_cut:
+        last = cells.rows[-1][0]
+        warnings.append(f'sheet "{sheet.name}" is read up to row {last:,}; what is beyond is left out')
+    if cells.formulas_without_value:
+        warnings.append(
+            f'sheet "{sheet.name}" has formulas without a value ({cells.formulas_without_value:,}): '
+            "save it in a spreadsheet program to have them computed"
+        )
+    names = beside.table_names(package, sheet.path)
+    told = [piece for block in blocks(cells.rows, names=names) for piece in pieces(block)]
+    groups = parts(told)
+    ranges = [(group[0].first, max(piece.last for piece in group)) for group in groups]
+    notes, pictures = _notes(package, sheet, cells, ranges, seen)
+    for index in range(max(1, len(groups))):
+        group = groups[index] if groups else []
+        text = "\n\n".join(
+            filter(None, [_heading(sheet, index), *(piece.text for piece in group), *notes[index]])
+        )
+        if group or notes[index]:
+            yield _part(sheet, text, group, pictures[index], is_whole=len(groups) <= 1)
+
+
+def _heading(sheet: SheetEntry, index: int) -> str:
+    heading = f"## {sheet.name}"
+    return f"{heading}\n\nThis sheet is hidden in the workbook." if sheet.is_hidden and not index else heading
+
+
+def _part(
+    sheet: SheetEntry, text: str, group: list[Piece], pictures: list[Picture], *, is_whole: bool
+) -> Part:
+    locator, label = f"sheet={quote(sheet.name, safe=' ')}", f"sheet {sheet.name}"
+    if not is_whole:
+        first, last = group[0].first, max(piece.last for piece in group)
+        locator, label = f"{locator}&rows={first}-{last}", f"{label}, rows {first}-{last}"
+    if sheet.is_hidden:
+        label += " (hidden)"
+    return Part(text, locator, label, sheet.name, tuple(pictures))
+
+
+def _notes(
+    package: Package, sheet: SheetEntry, cells: Cells, ranges: list[tuple[int, int]], seen: Pictures
+) -> tuple[list[list[str]], list[list[Picture]]]:
+    """Return what is written beside the cells, and the pictures, for each part: where their row is."""
+    count = max(1, len(ranges))
+    notes: list[list[str]] = [[] for _ in range(count)]
+    pictures: list[list[Picture]] = [[] for _ in range(count)]
+
+    def part_of(row: int) -> int:
+        return next((index for index, (_, last) in enumerate(ranges) if row <= last), count - 1)
+
+    shown = {(number, column): value.text for number, row in cells.rows for column, value in row.items()}
+    for one in beside.comments(package, sheet.path):
+        about = shown.get(place(one.cell), "")
+        on = f'{one.cell} ("{about}")' if about else one.cell
+        by = f" by {one.author}" if one.author else ""
+        notes[part_of(one.row)].append(f"Comment on {on}{by}: {one.text}")
+    notes[0] += beside.charts(package, cells.drawings)
+    for picture in beside.pictures(package, cells.drawings):
+        index = part_of(picture.row)
+        notes[index].append(seen.told(picture.data, alt=picture.alt))
+        pictures[index] += seen.taken()
+    return notes, pictures

@@ -1,0 +1,248 @@
+"""Rows of cells become the tables that a person sees in them: apart by what is empty, with their headings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragmem.readers.documents.tables import written
+
+ROWS_PER_PART = 200  # some 20,000 characters of an ordinary sheet: what a person would still scroll through
+_GAP = 2  # empty rows that may come before a row of totals
+_HEADING_LENGTH = 60  # characters that the cells of a heading have at most, on average
+_NUMBER = re.compile(
+    r"""[-+(]?\s*(?:[$€£¥₹]|[A-Z]{3}\s)?\s*[-+]?\d[\d\s.,'_]*(?:[eE][-+]?\d+)?\s*(?:%|[$€£¥₹]|\s[A-Z]{3})?\)?
+    | \d{4}-\d{2}-\d{2}(?:[T\s]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[-+]\d{2}:?\d{2})?)?
+    | \d{1,2}[./]\d{1,2}[./]\d{2,4} | \d{1,2}:\d{2}(?::\d{2})? | (?i:true|false|n/?a|null|none|-)""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a cell shows; `is_text` unless it is a number, a date or a truth value.
+
+    `spread` marks one that stands here because the cell beside it reaches this far.
+    """
+
+    text: str
+    is_text: bool = True
+    spread: bool = False
+
+
+Row = tuple[int, Mapping[int, Value]]
+"""The number of a row, and its cells by column; empty cells are not in it, nor are empty rows."""
+
+
+@dataclass(slots=True)
+class Block:
+    """A table, a form of names and values, or lines of text: rows with their numbers, all of one width.
+
+    `header` is empty where there is none; `first` is the row of the caption or the heading.
+    """
+
+    rows: list[tuple[int, list[str]]]
+    left: int
+    right: int
+    header: list[str] = field(default_factory=list)
+    caption: str = ""
+    first: int = 0
+
+    @property
+    def last(self) -> int:
+        """The number of the last row."""
+        return self.rows[-1][0] if self.rows else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text of some rows, from `first` to `last`; `count` says how many of them hold something."""
+
+    text: str
+    first: int
+    last: int
+    count: int
+
+
+def value_of(text: str) -> Value:
+    """Return the cell of a text, which may be that of a number or a date."""
+    return Value(text, is_text=_NUMBER.fullmatch(text.strip()) is None)
+
+
+def blocks(
+    rows: Sequence[Row], *, names: Mapping[tuple[int, int], str] | None = None, cut: bool = True
+) -> list[Block]:
+    """Return the tables among the rows, from top to bottom and left to right.
+
+    `names` are of tables that the file names, by row and column of their first cell: that row is a heading.
+    With `cut` False an empty row or column ends no table.
+    """
+    found: list[Block] = []
+    for region in _cut(rows) if cut else [list(rows)] * bool(rows):
+        block = _block(region, names or {})
+        if found and _goes_on(found[-1], block):
+            before = found[-1]
+            before.rows += [(number, _within(before, block, cells)) for number, cells in block.rows]
+        else:
+            if found and _is_title_of(found[-1], block):
+                title = found.pop()
+                block.caption = ". ".join(filter(None, [title.rows[0][1][0], block.caption]))
+                block.first = title.first
+            found.append(block)
+    return found
+
+
+def pieces(block: Block, *, rows: int = ROWS_PER_PART) -> Iterator[Piece]:
+    """Yield the text of a block, so many rows at a time, each with the caption and the heading again."""
+    if not block.rows:
+        yield Piece(written([block.header], header=True, caption=block.caption), block.first, block.first, 1)
+        return
+    for start in range(0, len(block.rows), rows):
+        some = block.rows[start : start + rows]
+        first = block.first if start == 0 else some[0][0]
+        yield Piece(_text(block, [cells for _, cells in some]), first, some[-1][0], len(some))
+
+
+def parts(found: Sequence[Piece], *, rows: int = ROWS_PER_PART) -> list[list[Piece]]:
+    """Return the pieces in groups that have about so many rows each; one group where they are few."""
+    groups: list[list[Piece]] = []
+    count = 0
+    for piece in found:
+        if not groups or count + piece.count > rows:
+            groups.append([])
+            count = 0
+        groups[-1].append(piece)
+        count += piece.count
+    return groups
+
+
+def _cut(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Yield regions that no empty row and no empty column goes through."""
+    for band in _bands(rows):
+        runs = _runs(sorted({column for _, cells in band for column in cells}))
+        if len(runs) == 1:
+            yield band
+            continue
+        for left, right in runs:
+            some = [
+                (number, {c: v for c, v in cells.items() if left <= c <= right}) for number, cells in band
+            ]
+            yield from _cut([(number, cells) for number, cells in some if cells])
+
+
+def _bands(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    band: list[Row] = []
+    for row in rows:
+        if band and row[0] != band[-1][0] + 1:
+            yield band
+            band = []
+        band.append(row)
+    if band:
+        yield band
+
+
+def _runs(columns: Sequence[int]) -> list[tuple[int, int]]:
+    """Return first and last of each run of columns that follow one another."""
+    found: list[tuple[int, int]] = []
+    for column in columns:
+        if found and column == found[-1][1] + 1:
+            found[-1] = (found[-1][0], column)
+        else:
+            found.append((column, column))
+    return found
+
+
+def _block(region: Sequence[Row], names: Mapping[tuple[int, int], str]) -> Block:
+    left = min(min(cells) for _, cells in region)
+    right = max(max(cells) for _, cells in region)
+    rows = list(region)
+    captions = []
+    while len(rows) > 1 and right > left and _says_one_thing(rows[0]) and not _is_named(rows[0], names):
+        captions.append(next(iter(rows[0][1].values())).text)
+        rows = rows[1:]
+    named = [
+        names[number, column] for number, cells in rows[:1] for column in cells if (number, column) in names
+    ]
+    block = Block([], left, right, caption=". ".join([*captions, *named]), first=region[0][0])
+    heading = _heading(rows, left, right, known=bool(named))
+    if heading:
+        block.header = _joined(rows[:heading], left, right)
+    block.rows = [(number, _cells(cells, left, right)) for number, cells in rows[heading:]]
+    return block
+
+
+def _says_one_thing(row: Row) -> bool:
+    return len({value.text for value in row[1].values()}) == 1 and next(iter(row[1].values())).is_text
+
+
+def _is_named(row: Row, names: Mapping[tuple[int, int], str]) -> bool:
+    return any((row[0], column) in names for column in row[1])
+
+
+def _heading(rows: Sequence[Row], left: int, right: int, *, known: bool) -> int:
+    """Return how many of the first rows are the heading: none, one, or two where cells of one reach wide."""
+    if right == left or not rows or (len(rows) == 1 and not known):
+        return 0
+    first = list(rows[0][1].values())
+    if any(value.spread for value in first) and len(rows) > 2 and _words(rows[0]) and _words(rows[1]):
+        return 2
+    if known:
+        return 1
+    short = sum(len(value.text) for value in first) <= _HEADING_LENGTH * len(first)
+    filled = len(first) * 2 > right - left + 1
+    if not (_words(rows[0]) and short and filled) or _is_form(rows, left, right):
+        return 0
+    return 1
+
+
+def _words(row: Row) -> bool:
+    return all(value.is_text for value in row[1].values())
+
+
+def _is_form(rows: Sequence[Row], left: int, right: int) -> bool:
+    """Tell whether two columns are names with their values: of several kinds, or with a colon."""
+    if right != left + 1:
+        return False
+    labels = [cells[left].text for _, cells in rows if left in cells]
+    if labels and labels[0].rstrip().endswith(":"):
+        return True
+    kinds = {cells[right].is_text for _, cells in rows[1:] if right in cells}
+    return len(kinds) == 2 and len(set(labels)) == len(rows)
+
+
+def _joined(rows: Sequence[Row], left: int, right: int) -> list[str]:
+    """Return the headings of the columns; of two rows both, unless they say the same."""
+    lines = [_cells(cells, left, right) for _, cells in rows]
+    return [" ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*lines, strict=True)]
+
+
+def _cells(cells: Mapping[int, Value], left: int, right: int) -> list[str]:
+    return [cells[column].text if column in cells else "" for column in range(left, right + 1)]
+
+
+def _goes_on(before: Block, block: Block) -> bool:
+    """Tell whether a block is more of the table above it, which an empty row was put into."""
+    is_near = 0 < block.first - before.last <= _GAP + 1
+    is_within = before.left <= block.left and block.right <= before.right and block.right > block.left
+    return bool(before.header) and is_near and is_within and not (block.header or block.caption)
+
+
+def _is_title_of(before: Block, block: Block) -> bool:
+    """Tell whether a block is one cell above a table, with an empty row between them."""
+    is_one_cell = before.left == before.right and len(before.rows) == 1 and not before.caption
+    is_near = 0 < block.first - before.last <= _GAP + 1
+    return is_one_cell and is_near and before.left == block.left < block.right and bool(block.header)
+
+
+def _within(before: Block, block: Block, cells: list[str]) -> list[str]:
+    return [""] * (block.left - before.left) + cells + [""] * (before.right - block.right)
+
+
+def _text(block: Block, rows: Sequence[Sequence[str]]) -> str:
+    if block.header:
+        return written([block.header, *rows], header=True, caption=block.caption)
+    if block.left == block.right:
+        return "\n\n".join(filter(None, [block.caption, "\n".join(cells[0] for cells in rows)]))
+    if block.right == block.left + 1:
+        told = [": ".join(filter(None, (cells[0].rstrip(" :"), cells[1]))) for cells in rows]
+        return "\n\n".join(filter(None, [block.caption, "\n".join(f"- {line}" for line in told)]))
+    return written(rows, header=False, caption=block.caption)

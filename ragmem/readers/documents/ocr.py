@@ -1,0 +1,52 @@
+"""Reading the text in a picture, with the program tesseract where it is installed."""
+
+import os
+import re
+import shutil
+import subprocess
+
+from ragmem.readers.documents.model import Limits
+
+PROGRAM = "tesseract"
+SECONDS = 30.0
+_LANGUAGES = re.compile(r"[A-Za-z0-9_]+(?:\+[A-Za-z0-9_]+)*")
+_WORD = re.compile(r"\w{2,}")
+
+
+def is_installed() -> bool:
+    """Tell whether there is a tesseract to ask."""
+    return shutil.which(PROGRAM) is not None
+
+
+def ocr(data: bytes, limits: Limits, *, seconds: float = SECONDS) -> str:
+    """Return the text in a picture (PNG or JPEG); empty where there is none, or nothing that can read it.
+
+    One thread, and nothing is written: the picture goes in and the text comes out through pipes. What takes
+    longer than `seconds`, or is in a language that tesseract has no data of, is empty as well.
+    """
+    program = shutil.which(PROGRAM) if limits.ocr else None
+    if program is None:
+        return ""
+    languages = limits.ocr_languages
+    chosen = ["-l", languages] if _LANGUAGES.fullmatch(languages) else []
+    try:
+        done = subprocess.run(  # noqa: S603 - the program of this name, on a picture of its input
+            [program, "stdin", "stdout", *chosen],
+            input=data,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode != 0:
+        return ""
+    return tidied(done.stdout.decode("utf-8", "replace"))
+
+
+def tidied(text: str) -> str:
+    """Return recognised text without the specks that are taken for signs, and without blank lines in rows."""
+    lines = [" ".join(line.split()) for line in text.replace("\f", "\n").splitlines()]
+    kept = [line if _WORD.search(line) else "" for line in lines]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()

@@ -1,0 +1,174 @@
+"""The cells of a sheet: what each shows, where cells are merged, and what is linked to."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragmem.readers.documents.grid import Row, Value
+from ragmem.readers.documents.workbook.numbers import plain, shown
+from ragmem.readers.documents.workbook.package import Package, text_of
+from ragmem.readers.documents.workbook.xml import attribute, elements, found
+
+CELLS_MAX = 1_000_000  # some 200 MB of memory
+_MERGES_MAX = 20_000
+_FLAGS = {"0": "FALSE", "1": "TRUE"}
+
+
+@dataclass(slots=True)
+class Cells:
+    """The rows of a sheet that hold something; `is_cut` where the sheet has more than was allowed."""
+
+    rows: list[Row] = field(default_factory=list)
+    drawings: list[str] = field(default_factory=list)
+    is_cut: bool = False
+    formulas_without_value: int = 0
+
+
+def read_cells(package: Package, path: str, *, characters: int, cells: int = CELLS_MAX) -> Cells:
+    """Return the cells of a sheet, as many as these limits allow.
+
+    A cell that is merged with those below it stands in each of the rows, one that is merged with those
+    beside it in each column of rows that hold more. What a sheet declares and leaves empty costs nothing.
+    """
+    result = Cells()
+    merges: list[tuple[int, int, int, int]] = []
+    links: dict[tuple[int, int], str] = {}
+    targets = package.relations(path)
+    number = seen = length = 0
+    with package.archive.open(path) as stream:
+        for element in elements(stream, "row", "mergeCell", "hyperlink", "drawing"):
+            name = element.tag.rpartition("}")[2]
+            if name == "row":
+                number = int(attribute(element, "r") or number + 1)
+                if result.is_cut:
+                    continue
+                values = dict(_row(element, package, result))
+                if values:
+                    result.rows.append((number, values))
+                seen += len(values)
+                length += sum(len(value.text) for value in values.values())
+                result.is_cut = seen > cells or length > characters
+            elif name == "mergeCell" and len(merges) < _MERGES_MAX:
+                merges.append(area(attribute(element, "ref")))
+            elif name == "hyperlink":
+                related = targets.get(attribute(element, "id"))
+                if related is not None and related.is_external:
+                    top, left, _, _ = area(attribute(element, "ref"))
+                    links[top, left] = related.target
+            elif name == "drawing":
+                related = targets.get(attribute(element, "id"))
+                result.drawings += [related.target] if related is not None else []
+    result.rows = _merged(_linked(result.rows, links), merges)
+    return result
+
+
+def area(reference: str) -> tuple[int, int, int, int]:
+    """Return top, left, bottom and right of a reference like "B2:D9"; raises ValueError for another."""
+    first, _, last = reference.replace("$", "").partition(":")
+    top, left = place(first)
+    bottom, right = place(last) if last else (top, left)
+    return top, left, bottom, right
+
+
+def place(reference: str) -> tuple[int, int]:
+    """Return row and column of a reference like "B2"; raises ValueError for another."""
+    letters = reference.rstrip("0123456789")
+    column = 0
+    for letter in letters.upper():
+        column = column * 26 + ord(letter) - ord("A") + 1
+    return int(reference[len(letters) :]), column
+
+
+def _row(element: Any, package: Package, result: Cells) -> Iterator[tuple[int, Value]]:
+    column = 0
+    for cell in found(element, "c"):
+        reference = attribute(cell, "r")
+        column = place(reference)[1] if reference else column + 1
+        value = _value(cell, package, result)
+        if value.text:
+            yield column, value
+
+
+def _value(cell: Any, package: Package, result: Cells) -> Value:
+    kind = cell.get("t") or "n"
+    if kind == "inlineStr":
+        return Value(_clean(text_of(cell)))
+    content = formula = ""
+    for part in cell:
+        name = str(part.tag).rpartition("}")[2]
+        if name == "v":
+            content = part.text or ""
+        elif name == "f":
+            formula = part.text or ""
+    if not content:
+        result.formulas_without_value += bool(formula)
+        return Value(f"={formula}", is_text=False) if formula else Value("")
+    if kind == "s":
+        index = int(content)
+        return Value(_clean(package.texts[index]) if 0 <= index < len(package.texts) else "")
+    if kind == "b":
+        return Value(_FLAGS.get(content, content), is_text=False)
+    if kind == "n":
+        return _number(content, cell.get("s"), package)
+    # A formula's text, an error, or a date in ISO 8601.
+    return Value(_clean(content), is_text=kind == "str")
+
+
+def _number(content: str, style: str | None, package: Package) -> Value:
+    try:
+        number = float(content)
+    except ValueError:
+        return Value(_clean(content))
+    index = int(style or 0)
+    code = package.formats[index] if 0 <= index < len(package.formats) else "General"
+    if number - number != 0:  # infinite, or no number at all
+        return Value(content, is_text=False)
+    text, _ = shown(number, code, is_1904=package.is_1904)
+    return Value(text or plain(number), is_text=False)
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _linked(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Row]:
+    """Return the rows with the address after what is shown of a link."""
+    if not links:
+        return rows
+    return [
+        (
+            number,
+            {
+                column: Value(f"{value.text} ({links[number, column]})")
+                if links.get((number, column), value.text) not in {value.text, f"mailto:{value.text}"}
+                else value
+                for column, value in cells.items()
+            },
+        )
+        for number, cells in rows
+    ]
+
+
+def _merged(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Row]:
+    """Return the rows with what merged cells show in each of the rows and columns that they reach."""
+    by_number = {number: dict(cells) for number, cells in rows}
+    before = {number: len(cells) for number, cells in by_number.items()}
+    widest = max((max(cells) for cells in by_number.values()), default=0)
+    looked_at = 0
+    for top, left, bottom, right in merges:
+        value = by_number.get(top, {}).get(left)
+        if value is None or looked_at > CELLS_MAX:
+            continue
+        spread = Value(value.text, is_text=value.is_text, spread=True)
+        for number in range(top, min(bottom, top + len(rows)) + 1):
+            looked_at += 1
+            cells = by_number.get(number)
+            if cells is None:
+                continue
+            cells.setdefault(left, value)
+            if before[number] > 1 and right > left:
+                cells[left] = spread
+                looked_at += min(right, widest) - left
+                for column in range(left + 1, min(right, widest) + 1):
+                    cells.setdefault(column, spread)
+    return [(number, dict(sorted(cells.items()))) for number, cells in by_number.items()]

@@ -54,6 +54,24 @@ _ragmem_known() {
     done < <(ragmem __complete "$1" "$cur" 2>/dev/null)
 }
 
+# For values that say nothing by themselves: where several are listed, each with its hint. Readline then
+# inserts what they begin with, which is within the values; where it inserts each in turn, they stand alone.
+_ragmem_hinted() {
+    local value hint values=() hints=() i
+    while IFS=$'\t' read -r value hint; do
+        values+=("$value") hints+=("$hint")
+    done < <(ragmem __complete "$1" "$cur" 2>/dev/null)
+    if ((${#values[@]} > 1)) && [[ ${COMP_TYPE:-9} != 37 && ${COMP_TYPE:-9} != 42 && -z $lead$quote ]]; then
+        for ((i = 0; i < ${#values[@]}; i++)); do
+            COMPREPLY+=("${values[i]}${hints[i]:+  (${hints[i]})}")
+        done
+        return
+    fi
+    for value in "${values[@]}"; do
+        _ragmem_offer "$value"
+    done
+}
+
 _ragmem_files() {
     local file
     # Readline's own completion of files is better; bash 3.2 cannot be asked for it here.
@@ -63,10 +81,18 @@ _ragmem_files() {
     done < <(compgen -f -- "$cur")
 }
 
+_ragmem_folders() {
+    local folder
+    compopt -o dirnames 2>/dev/null && return
+    while IFS= read -r folder; do
+        _ragmem_offer "$folder"
+    done < <(compgen -d -- "$cur")
+}
+
 _ragmem_is_command() {
     case "$1:$2" in
         ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":warm") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:injections"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
@@ -96,6 +122,11 @@ _ragmem_options() {
         "inspect stats") _ragmem_words --json -h --help ;;
         "inspect sources") _ragmem_words --json --sources -h --help ;;
         "inspect memory") _ragmem_words --json -h --help ;;
+        "inspect explore") _ragmem_words --theme -h --help ;;
+        "inspect memories") _ragmem_words -k --kind -s --source --state --tier --category -t --tag --since --until --order -p --project -a --all -n --limit --json -h --help ;;
+        "inspect connections") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
+        "inspect history") _ragmem_words --json -h --help ;;
+        "inspect entities") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
         "inspect entity") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
         "inspect path") _ragmem_words -p --project -a --all -n --limit --json -h --help ;;
         "inspect communities") _ragmem_words --around -p --project -a --all -n --limit --json -h --help ;;
@@ -107,6 +138,7 @@ _ragmem_options() {
         "inspect impact") _ragmem_words -d --depth -p --project -n --limit --svg -f --force --mermaid --json -h --help ;;
         "inspect lifecycle") _ragmem_words -p --project -a --all -n --limit --svg -f --force --json -h --help ;;
         "inspect injections") _ragmem_words --session --memory --since -n --limit --json --jsonl -h --help ;;
+        "inspect queue") _ragmem_words -n --limit --json -h --help ;;
         "inspect transcripts") _ragmem_words -n --limit --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
@@ -151,23 +183,23 @@ _ragmem_value() {
         "ingest:-k"|"ingest:--kind") action='_ragmem_words preference architecture error research general' ;;
         "ingest:-t"|"ingest:--tag") action='_ragmem_known tag' ;;
         "ingest:-p"|"ingest:--project") action='_ragmem_known project' ;;
-        "ingest:--spec") action=: ;;
+        "ingest:--spec") action='_ragmem_known spec' ;;
         "ingest:--at") action=: ;;
         "ingest:--title") action=: ;;
         "ingest:--text") action=: ;;
         "ingest:--type") action='_ragmem_words decision thought insight error session note' ;;
-        "ingest:--session") action=: ;;
+        "ingest:--session") action='_ragmem_known session' ;;
         "ingest:--agent") action=: ;;
         "record:-f"|"record:--field") action=: ;;
         "record:-t"|"record:--tag") action='_ragmem_known tag' ;;
         "record:-p"|"record:--project") action='_ragmem_known project' ;;
-        "record:--spec") action=: ;;
+        "record:--spec") action='_ragmem_known spec' ;;
         "record:--at") action=: ;;
         "query:-n"|"query:--limit") action=: ;;
         "query:-k"|"query:--kind") action='_ragmem_words preference architecture error research general' ;;
         "query:-s"|"query:--source") action='_ragmem_known source' ;;
         "query:-p"|"query:--project") action='_ragmem_known project' ;;
-        "query:--spec") action=: ;;
+        "query:--spec") action='_ragmem_known spec' ;;
         "query:-t"|"query:--tag") action='_ragmem_known tag' ;;
         "query:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "query:--category") action='_ragmem_words error_solution pattern best_practice gotcha none' ;;
@@ -175,35 +207,51 @@ _ragmem_value() {
         "query:--until") action=: ;;
         "query:-m"|"query:--mode") action='_ragmem_words local global hybrid naive mix' ;;
         "query:-r"|"query:--route") action='_ragmem_words auto knowledge episode operational recon code' ;;
-        "query:--session") action=: ;;
+        "query:--session") action='_ragmem_known session' ;;
         "query:-b"|"query:--budget") action=: ;;
         "query:--max-chars") action=: ;;
         "query:--sources") action=_ragmem_files ;;
-        "feedback:--session") action=: ;;
+        "feedback:--session") action='_ragmem_known session' ;;
         "connect:--scope") action='_ragmem_words user project' ;;
         "disconnect:--scope") action='_ragmem_words user project' ;;
         "context:-b"|"context:--budget") action=: ;;
         "context:--max-chars") action=: ;;
         "context:-p"|"context:--project") action='_ragmem_known project' ;;
-        "context:--session") action=: ;;
+        "context:--session") action='_ragmem_known session' ;;
         "context:--prompt") action=: ;;
         "context:--sources") action=_ragmem_files ;;
         "refresh:--file") action=_ragmem_files ;;
         "refresh:-p"|"refresh:--project") action='_ragmem_known project' ;;
         "refresh:--max-lines") action=: ;;
         "check:--rules") action=_ragmem_files ;;
-        "check:--session") action=: ;;
+        "check:--session") action='_ragmem_known session' ;;
         "check:--agent") action=: ;;
-        "check:--for") action=: ;;
-        "gc:--run") action='_ragmem_known run' ;;
-        "gc:--restore") action=: ;;
+        "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode' ;;
+        "gc:--run") action='_ragmem_hinted run' ;;
+        "gc:--restore") action='_ragmem_hinted archived' ;;
         "gc:-n"|"gc:--limit") action=: ;;
-        "gc:--only") action=: ;;
+        "gc:--only") action='_ragmem_known rule' ;;
         "gc:-p"|"gc:--project") action='_ragmem_known project' ;;
         "gc:--budget") action=: ;;
         "gc:--sources") action=_ragmem_files ;;
         "scrub:--backups") action='_ragmem_words rewrite delete keep' ;;
         "inspect sources:--sources") action=_ragmem_files ;;
+        "inspect explore:--theme") action='_ragmem_words auto dark light' ;;
+        "inspect memories:-k"|"inspect memories:--kind") action='_ragmem_words preference architecture error research general' ;;
+        "inspect memories:-s"|"inspect memories:--source") action='_ragmem_known source' ;;
+        "inspect memories:--state") action='_ragmem_words pending indexed buffered' ;;
+        "inspect memories:--tier") action='_ragmem_words ingest summarize discard' ;;
+        "inspect memories:--category") action='_ragmem_words error_solution pattern best_practice gotcha none' ;;
+        "inspect memories:-t"|"inspect memories:--tag") action='_ragmem_known tag' ;;
+        "inspect memories:--since") action=: ;;
+        "inspect memories:--until") action=: ;;
+        "inspect memories:--order") action='_ragmem_words newest oldest changed' ;;
+        "inspect memories:-p"|"inspect memories:--project") action='_ragmem_known project' ;;
+        "inspect memories:-n"|"inspect memories:--limit") action=: ;;
+        "inspect connections:-p"|"inspect connections:--project") action='_ragmem_known project' ;;
+        "inspect connections:-n"|"inspect connections:--limit") action=: ;;
+        "inspect entities:-p"|"inspect entities:--project") action='_ragmem_known project' ;;
+        "inspect entities:-n"|"inspect entities:--limit") action=: ;;
         "inspect entity:-p"|"inspect entity:--project") action='_ragmem_known project' ;;
         "inspect entity:-n"|"inspect entity:--limit") action=: ;;
         "inspect path:-p"|"inspect path:--project") action='_ragmem_known project' ;;
@@ -215,8 +263,8 @@ _ragmem_value() {
         "inspect timeline:-p"|"inspect timeline:--project") action='_ragmem_known project' ;;
         "inspect timeline:-n"|"inspect timeline:--limit") action=: ;;
         "inspect merges:-p"|"inspect merges:--project") action='_ragmem_known project' ;;
-        "inspect merges:--undo") action=: ;;
-        "inspect merges:--redo") action=: ;;
+        "inspect merges:--undo") action='_ragmem_hinted merge' ;;
+        "inspect merges:--redo") action='_ragmem_hinted undone' ;;
         "inspect merges:-n"|"inspect merges:--limit") action=: ;;
         "inspect graph:-e"|"inspect graph:--export") action='_ragmem_words graphml json mermaid' ;;
         "inspect graph:--around") action='_ragmem_known entity' ;;
@@ -226,7 +274,7 @@ _ragmem_value() {
         "inspect graph:-n"|"inspect graph:--limit") action=: ;;
         "inspect records:--type") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "inspect records:-p"|"inspect records:--project") action='_ragmem_known project' ;;
-        "inspect records:--spec") action=: ;;
+        "inspect records:--spec") action='_ragmem_known spec' ;;
         "inspect records:--since") action=: ;;
         "inspect records:-n"|"inspect records:--limit") action=: ;;
         "inspect code:-p"|"inspect code:--project") action='_ragmem_known project' ;;
@@ -238,10 +286,11 @@ _ragmem_value() {
         "inspect lifecycle:-p"|"inspect lifecycle:--project") action='_ragmem_known project' ;;
         "inspect lifecycle:-n"|"inspect lifecycle:--limit") action=: ;;
         "inspect lifecycle:--svg") action=_ragmem_files ;;
-        "inspect injections:--session") action=: ;;
-        "inspect injections:--memory") action=: ;;
+        "inspect injections:--session") action='_ragmem_known session' ;;
+        "inspect injections:--memory") action='_ragmem_hinted memory' ;;
         "inspect injections:--since") action=: ;;
         "inspect injections:-n"|"inspect injections:--limit") action=: ;;
+        "inspect queue:-n"|"inspect queue:--limit") action=: ;;
         "inspect transcripts:-n"|"inspect transcripts:--limit") action=: ;;
         "inspect config:--sources") action=_ragmem_files ;;
         "inspect usage:--by") action='_ragmem_words day model purpose' ;;
@@ -261,13 +310,13 @@ _ragmem_value() {
         "models use:--key-variable") action=: ;;
         "models pull:--revision") action=: ;;
         "models pull:--from") action=: ;;
-        "models bundle:--with") action=: ;;
+        "models bundle:--with") action='_ragmem_known model' ;;
         "models bundle:--extras") action=: ;;
-        "models bundle:--wheels") action=_ragmem_files ;;
+        "models bundle:--wheels") action=_ragmem_folders ;;
         "models bundle:--platform") action=: ;;
         "models bundle:--python-version") action=: ;;
         "mcp:--profile") action='_ragmem_words default full' ;;
-        "mcp:--project") action=_ragmem_files ;;
+        "mcp:--project") action=_ragmem_folders ;;
         "serve:--host") action=: ;;
         "serve:--port") action=: ;;
         "serve:--log-format") action='_ragmem_words text json' ;;
@@ -275,11 +324,11 @@ _ragmem_value() {
         "agents heartbeat:--status") action=: ;;
         "agents heartbeat:--task") action=: ;;
         "agents heartbeat:--progress") action=: ;;
-        "agents signal:--from") action=: ;;
+        "agents signal:--from") action='_ragmem_known agent' ;;
         "agents messages:--after") action=: ;;
         "agents messages:--wait") action=: ;;
-        "agents publish:--from") action=: ;;
-        "agents events:--type") action=: ;;
+        "agents publish:--from") action='_ragmem_known agent' ;;
+        "agents events:--type") action='_ragmem_known event' ;;
         "agents events:--after") action=: ;;
         "agents events:--wait") action=: ;;
     esac
@@ -291,13 +340,17 @@ _ragmem_argument() {
         ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc scrub doctor inspect export import backup restore store models mcp serve agents warm ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
-        "feedback:0") action='_ragmem_known memory' ;;
+        "feedback:0") action='_ragmem_hinted memory' ;;
         "feedback:1") action='_ragmem_words good bad' ;;
-        "pin:0") action='_ragmem_known memory' ;;
+        "pin:0") action='_ragmem_hinted memory' ;;
         "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
-        "inspect:0") _ragmem_words stats sources memory entity path communities timeline merges graph records code impact lifecycle injections transcripts config usage log ;;
-        "inspect memory:0") action='_ragmem_known memory' ;;
+        "check:0") action=_ragmem_files ;;
+        "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle injections queue transcripts config usage log ;;
+        "inspect memory:0") action='_ragmem_hinted memory' ;;
+        "inspect connections:0") action='_ragmem_hinted memory' ;;
+        "inspect history:0") action='_ragmem_hinted memory' ;;
+        "inspect entities:0") action='_ragmem_known entity' ;;
         "inspect entity:0") action='_ragmem_known entity' ;;
         "inspect path:0") action='_ragmem_known entity' ;;
         "inspect path:1") action='_ragmem_known entity' ;;
@@ -317,6 +370,13 @@ _ragmem_argument() {
         "models bundle:0") action=_ragmem_files ;;
         "models test:"*) action='_ragmem_known model' ;;
         "agents:0") _ragmem_words show heartbeat signal messages acknowledge publish events forget ;;
+        "agents heartbeat:0") action='_ragmem_known agent' ;;
+        "agents signal:0") action='_ragmem_words stop pause resume message' ;;
+        "agents signal:1") action='_ragmem_known agent' ;;
+        "agents messages:0") action='_ragmem_known agent' ;;
+        "agents acknowledge:0") action='_ragmem_known agent' ;;
+        "agents publish:0") action='_ragmem_known event' ;;
+        "agents forget:0") action='_ragmem_known agent' ;;
         "warm:0") _ragmem_words status stop ;;
     esac
 }

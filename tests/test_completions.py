@@ -1,5 +1,6 @@
 """Completion: the generated files are those of the command tree, and real shells insert the real values."""
 
+import json
 import os
 import pty
 import re
@@ -15,7 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.cli.app import load_command
 from ragmem.complete import FINDERS, complete
+from ragmem.complete.names import GC_RULES
+from ragmem.services.gc_items import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPLETIONS = ROOT / "completions"
@@ -65,6 +69,10 @@ TYPED = {
     "an entity with a port": ("inspect entity localhost:5", ["inspect", "entity", "localhost:5432"]),
     "a file as argument": ("ingest some-n", ["ingest", "some-notes.md"]),
     "a file as value": ("seed --sources some-n", ["seed", "--sources", "some-notes.md"]),
+    "a file as argument that may be standard input": ("check some-n", ["check", "some-notes.md"]),
+    "folders alone where a folder is meant": ("mcp --project some-", ["mcp", "--project", "some-folder"]),
+    "a word that is not declared": ("agents signal st", ["agents", "signal", "stop"]),
+    "a rule of two words": ("gc --only no\\ l", ["gc", "--only", "no longer"]),
     "no file where the question stands": ("query some-n", ["query", "some-n"]),
     "no option after --": ("query -- --expl", ["query", "--", "--expl"]),
 }
@@ -101,6 +109,7 @@ def home(tmp_path_factory):
         env=environment(home) | {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"},
     )
     (home / "some-notes.md").touch()
+    (home / "some-folder").mkdir()
     # The table of the LightRAG store, which takes seconds to load; the columns are its own.
     with closing(sqlite3.connect(home / "data" / "memory.db")) as database, database:
         database.execute(
@@ -138,7 +147,8 @@ class Shell:
         shown = self._read_to_end()
         found = re.findall(r"(<.*>)END", shown)
         assert found, shown
-        return found[-1][1:-1].split("><")
+        # zsh takes the slash behind a folder away where the line ends.
+        return found[-1][1:-1].rstrip("/").split("><")
 
     def _read_to_end(self):
         shown, patience = b"", time.monotonic() + 20
@@ -179,8 +189,7 @@ def offered(shell, script, home):
     [
         (
             "ragmem inspect ",
-            "stats sources memory entity path communities timeline merges graph records code impact"
-            " lifecycle injections transcripts config usage log".split(),
+            list(load_command("inspect").commands),
         ),
         ("ragmem query it's --so", []),
         ("ragmem query free ", []),
@@ -192,6 +201,94 @@ def test_bash_offers(line, expected, home):
     script = f'. {COMPLETIONS}/ragmem.bash; COMP_LINE="{line}" COMP_POINT={len(line)}; _ragmem;'
 
     assert offered("bash", script + ' printf "%s\\n" "${COMPREPLY[@]}"', home) == (expected or [""])
+
+
+@pytest.mark.filterwarnings("ignore:.*use of forkpty:DeprecationWarning")
+@pytest.mark.parametrize("name", SHELLS)
+def test_an_id_is_found_by_words_of_its_title(name, home):
+    shell = Shell(name, home)
+    try:
+        found = [shell.words_after_tab(typed) for typed in ("pin sessions", "pin postgresql\\ sessions")]
+    finally:
+        shell.close()
+
+    # fish looks into the hints itself, for what was typed as a whole.
+    several_words = ["pin", "postgresql sessions" if name == "fish" else identifier(home)]
+    assert found == [["pin", identifier(home)], several_words]
+
+
+def identifier(home):
+    with closing(sqlite3.connect(home / "data" / "memory.db")) as database:
+        return database.execute("SELECT substr(id, 1, 12) FROM memories").fetchone()[0]
+
+
+@NEEDS["bash"]
+@pytest.mark.parametrize(
+    ("setting", "hinted"), [("COMP_TYPE=9", True), ("COMP_TYPE=63", True), ("COMP_TYPE=37", False)]
+)
+def test_bash_lists_ids_with_their_titles(setting, hinted, several):
+    line = "ragmem pin "
+    script = f'. {COMPLETIONS}/ragmem.bash; COMP_LINE="{line}" COMP_POINT={len(line)} {setting}; _ragmem;'
+
+    lines = offered("bash", script + ' printf "%s\n" "${COMPREPLY[@]}"', several)
+
+    assert len(lines) == len(TITLES)
+    for shown, title in zip(lines, reversed(TITLES), strict=True):
+        expected = rf"[a-z]{{12}}  \(\w+ \d{{4}}-\d\d-\d\d: {title}\)" if hinted else "[a-z]{12}"
+        assert re.fullmatch(expected, shown)
+
+
+TITLES = ["Note one 1", "Note two 2", "Note three 3"]
+
+
+@pytest.fixture(scope="module")
+def several(home, tmp_path_factory):
+    """A home with three memories, one of them in the archive as well, and with what else has an id."""
+    copy = tmp_path_factory.mktemp("several")
+    shutil.copytree(home / "data", copy / "data")
+    with closing(sqlite3.connect(copy / "data" / "memory.db")) as database, database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(memories)") if row[1] != "n"]
+        [row] = database.execute(f"SELECT {', '.join(columns)} FROM memories").fetchall()
+        database.execute("DELETE FROM memories")
+        for number, title in enumerate(TITLES):
+            new = dict(zip(columns, row, strict=True)) | {"title": title, "id": "abc"[number] * 26}
+            new |= {"uri": title, "spec": f"spec-{number}", "updated_at": number}
+            database.execute(
+                f"INSERT INTO memories ({', '.join(new)}) VALUES ({', '.join('?' * len(new))})",
+                list(new.values()),
+            )
+        gone = json.dumps(new | {"title": "What went", "id": "d" * 26})
+        database.execute(
+            "INSERT INTO archive (run, id, rule, memory, archived_at) VALUES (?, ?, 'diamond', ?, 1)",
+            ("20260401-1", "d" * 26, gone),
+        )
+        database.execute("INSERT INTO recalled_in VALUES ('x', 'session-of-old', 1767225600000000)")
+    return copy
+
+
+@pytest.fixture
+def at_several(several, monkeypatch):
+    monkeypatch.setenv("RAGMEM_HOME", str(several))
+
+
+@NEEDS["fish"]
+@pytest.mark.parametrize(
+    ("typed", "among", "not_among"),
+    [
+        ("feedback ", "abc"[0] * 12, "good"),
+        ("feedback --session x aaaa ", "good", "aaaaaaaaaaaa"),
+        ("record --spec x ", "gotcha", "some-notes.md"),
+        ("record gotcha ", None, "gotcha"),
+        ("agents signal ", "stop", "some-notes.md"),
+        ("agents signal stop ", None, "stop"),
+    ],
+)
+def test_fish_knows_which_argument_it_is(typed, among, not_among, several):
+    script = f"source {COMPLETIONS}/ragmem.fish; complete -C 'ragmem {typed}'"
+    found = {line.split("\t")[0] for line in offered("fish", script, several)}
+
+    assert among is None or among in found
+    assert not_among not in found
 
 
 @NEEDS["fish"]
@@ -270,6 +367,62 @@ def at_home(home, monkeypatch):
 )
 def test_values_begin_with_what_was_typed(kind, prefix, expected, capfd):
     assert values(kind, prefix, capfd) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix", "expected"),
+    [
+        ("memory", "", ["c" * 12, "b" * 12, "a" * 12]),
+        ("memory", "b", ["b" * 12]),
+        ("memory", "TWO note", ["b" * 12]),
+        ("memory", "two nowhere", []),
+        ("memory", "no", []),
+        ("archived", "", ["d" * 12]),
+        ("archived", "went", ["d" * 12]),
+        ("archived", "a", []),
+        ("run", "2026", ["20260401-1"]),
+        ("session", "sess", ["session-of-old"]),
+        ("spec", "spec-", ["spec-0", "spec-1", "spec-2"]),
+        ("rule", "no", ["no longer", "now", "no-substance"]),
+        ("agent", "", []),
+    ],
+)
+@pytest.mark.usefixtures("at_several")
+def test_what_has_an_id_is_found_by_it_and_by_its_title(kind, prefix, expected, capfd):
+    assert values(kind, prefix, capfd) == expected
+
+
+def test_agents_and_their_events_are_offered(ragmem, capfd):
+    ragmem("agents", "heartbeat", "builder", "--status", "working", "--task", "the tests")
+    ragmem("agents", "publish", "build_done", "all green", "--from", "builder")
+    complete(["agent", "b"])
+
+    assert capfd.readouterr().out == "builder\tworking the tests\n"
+    assert "build_done" in values("event", "", capfd)
+
+
+MERGING = {
+    "gateway": "We decided that the gateway speaks HCP because HCP frames are small.",
+    "protocol": "The root cause was Harbor Control Protocol (HCP): the Harbor Control Protocol is old.",
+}
+
+
+def test_merges_are_offered_by_their_keys_and_names(ragmem, capfd):
+    for name, text in MERGING.items():
+        ragmem("ingest", "-", "--title", name, stdin=text)
+    shown = json.loads(ragmem("inspect", "merges", "--json").stdout)["merges"]
+    assert shown
+
+    assert values("merge", "", capfd) == [merge["key"] for merge in shown]
+    assert values("merge", shown[0]["key"][:3], capfd) == [shown[0]["key"]]
+    assert values("merge", "hcp", capfd) == [shown[0]["key"]]
+    assert values("undone", "", capfd) == []
+    assert ragmem("inspect", "merges", "--undo", shown[0]["key"]).returncode == 0
+    assert values("undone", "", capfd) == [shown[0]["key"]]
+
+
+def test_the_rules_of_gc_are_those_that_it_takes():
+    assert GC_RULES == RULES
 
 
 @pytest.mark.usefixtures("at_home")

@@ -61,6 +61,24 @@ _ragmem_known() {
     done < <(ragmem __complete "$1" "$cur" 2>/dev/null)
 }
 
+# For values that say nothing by themselves: where several are listed, each with its hint. Readline then
+# inserts what they begin with, which is within the values; where it inserts each in turn, they stand alone.
+_ragmem_hinted() {
+    local value hint values=() hints=() i
+    while IFS=$'\t' read -r value hint; do
+        values+=("$value") hints+=("$hint")
+    done < <(ragmem __complete "$1" "$cur" 2>/dev/null)
+    if ((${#values[@]} > 1)) && [[ ${COMP_TYPE:-9} != 37 && ${COMP_TYPE:-9} != 42 && -z $lead$quote ]]; then
+        for ((i = 0; i < ${#values[@]}; i++)); do
+            COMPREPLY+=("${values[i]}${hints[i]:+  (${hints[i]})}")
+        done
+        return
+    fi
+    for value in "${values[@]}"; do
+        _ragmem_offer "$value"
+    done
+}
+
 _ragmem_files() {
     local file
     # Readline's own completion of files is better; bash 3.2 cannot be asked for it here.
@@ -68,6 +86,14 @@ _ragmem_files() {
     while IFS= read -r file; do
         _ragmem_offer "$file"
     done < <(compgen -f -- "$cur")
+}
+
+_ragmem_folders() {
+    local folder
+    compopt -o dirnames 2>/dev/null && return
+    while IFS= read -r folder; do
+        _ragmem_offer "$folder"
+    done < <(compgen -d -- "$cur")
 }
 """
 
@@ -107,6 +133,10 @@ _ragmem() {
 COMPLETE = """
 complete -o nosort -F _ragmem ragmem 2>/dev/null || complete -F _ragmem ragmem
 """
+
+
+# What nobody knows by its value; nothing of it needs quoting.
+HINTED = {"archived", "memory", "merge", "run", "undone"}
 
 
 def bash_completion(tree: Command) -> str:
@@ -175,9 +205,11 @@ def _action(value: Value) -> str:
         case "words":
             return f"_ragmem_words {' '.join(value.words)}"
         case "known":
-            return f"_ragmem_known {value.known}"
+            return f"_ragmem_{'hinted' if value.known in HINTED else 'known'} {value.known}"
         case "file":
             return "_ragmem_files"
+        case "folder":
+            return "_ragmem_folders"
     return ":"
 
 

@@ -19,12 +19,37 @@ function __ragmem_at
     not contains -- -- $argv; or test (count $words) -eq (count $path)
 end
 
+# True where as many arguments stand before the cursor as $argv[1] says, behind the path of commands that
+# begins with the third; $argv[2] names the options whose value is the next word.
+function __ragmem_argument
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l path $argv[3..-1]
+    set -l count 0
+    set -l skip 0
+    for word in $words
+        if test $skip = 1
+            set skip 0
+        else if contains -- $word (string split ' ' -- $argv[2])
+            set skip 1
+        else if not string match -q -- '-*' $word
+            set count (math $count + 1)
+            test $count -gt (count $path); or test "$word" = "$path[$count]"; or return 1
+        end
+    end
+    test $count -eq (math (count $path) + $argv[1])
+end
+
 function __ragmem_known
     set -l token (string replace -r '^--[a-z-]+=' '' -- (commandline -ct))
     set -l prefix (string unescape -- $token 2>/dev/null)
     # A quote that is still open cannot be unescaped.
     or set prefix (string replace -ra '["\'\\\\]' '' -- $token)
     ragmem __complete $argv[1] "$prefix" 2>/dev/null
+end
+
+function __ragmem_folders
+    __fish_complete_directories (string replace -r '^--[a-z-]+=' '' -- (commandline -ct)) ''
 end
 """
 
@@ -44,11 +69,21 @@ def _lines(command: Command) -> Iterator[str]:
         yield f"{start} -a {below.name} -d {_quoted(below.summary)}"
     for option in command.options:
         yield f"{start} {_names(option)}{_value(option.value)} -d {_quoted(option.help)}"
-    for argument in command.arguments:
-        if argument.value.form == "file":
-            yield f"{start} -F"
-        elif argument.value.form == "known":
-            yield f"{start} -k -a '(__ragmem_known {argument.value.known})'"
+    valued = " ".join(name for option in command.options if option.value for name in option.names)
+    for number, argument in enumerate(command.arguments):
+        here = start
+        if len(command.arguments) > 1 and not argument.repeatable:
+            place = f"__ragmem_argument {number} {_quoted(valued)} {' '.join(command.path)}"
+            here = f"complete -c ragmem -n {_quoted(place)}"
+        match argument.value.form:
+            case "file":
+                yield f"{here} -F"
+            case "folder":
+                yield f"{here} -a '(__ragmem_folders)'"
+            case "words":
+                yield f"{here} -a '{' '.join(argument.value.words)}'"
+            case "known":
+                yield f"{here} -k -a '(__ragmem_known {argument.value.known})'"
 
 
 def _names(option: Option) -> str:
@@ -61,6 +96,8 @@ def _value(value: Value | None) -> str:
             return ""
         case "file":
             return " -r -F"
+        case "folder":
+            return " -x -a '(__ragmem_folders)'"
         case "words":
             return f" -x -a '{' '.join(value.words)}'"
         case "known":

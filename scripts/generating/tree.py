@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragmem import errors
+from ragmem.assistants.table import ASSISTANTS
 from ragmem.cli.app import COMMANDS, EPILOG, HELP, build, load_command
 
 PROGRAM = "ragmem"
@@ -16,6 +17,8 @@ KNOWN = {
     "tag": "tag",
     "run": "run",
     "symbol": "symbol",
+    "spec": "spec",
+    "session": "session",
     "identifier": "memory",
     "name": "entity",
     "start": "entity",
@@ -24,15 +27,38 @@ KNOWN = {
     "model": "model",
     "models": "model",
 }
+# The same for parameters whose name says something else in other commands: behind the path of theirs.
+KNOWN_THERE = {
+    "agents acknowledge agent": "agent",
+    "agents events type_": "event",
+    "agents forget agent": "agent",
+    "agents heartbeat agent": "agent",
+    "agents messages agent": "agent",
+    "agents publish sender": "agent",
+    "agents publish type_": "event",
+    "agents signal sender": "agent",
+    "agents signal to": "agent",
+    "gc only": "rule",
+    "gc restore": "archived",
+    "inspect injections memory": "memory",
+    "inspect merges redo": "undone",
+    "inspect merges undo": "merge",
+    "models bundle with_models": "model",
+}
+# Parameters whose few values are not declared: others are taken too, or refused with a hint of its own.
+WORDS = {
+    "agents signal type_": ("stop", "pause", "resume", "message"),
+    "check assistant": tuple(one.name for one in ASSISTANTS),
+}
 # Arguments that are paths without being declared as such, because `-` is one of their values.
-PATHS = {"paths"}
+PATHS = {"paths", "check file"}
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a parameter takes: one of `words`, something the memory knows (`known`), a file or free text."""
+    """What a parameter takes: one of `words`, something the memory knows (`known`), a path, or text."""
 
-    form: Literal["words", "known", "file", "text"]
+    form: Literal["words", "known", "file", "folder", "text"]
     shown: str
     words: tuple[str, ...] = ()
     known: str = ""
@@ -100,7 +126,7 @@ def read_tree() -> Command:
         path=(),
         summary=HELP.splitlines()[0].rstrip("."),
         description=_joined(HELP.partition("\n\n")[2]),
-        options=(*_options(build()), HELP_OPTION),
+        options=(*_options(build(), ()), HELP_OPTION),
         arguments=(),
         commands=commands,
         examples=(),
@@ -127,19 +153,19 @@ def _command(command: Any, path: tuple[str, ...]) -> Command:
         path=path,
         summary=_joined(summary),
         description=_joined(description),
-        options=(*_options(command), HELP_OPTION),
-        arguments=tuple(_arguments(command)),
+        options=(*_options(command, path), HELP_OPTION),
+        arguments=tuple(_arguments(command, path)),
         commands=tuple(_command(item, (*path, name)) for name, item in below.items()),
         examples=tuple(_list(epilog, "Examples", path)),
         exit_codes=_codes(epilog, path),
     )
 
 
-def _options(command: Any) -> Iterator[Option]:
+def _options(command: Any, path: tuple[str, ...]) -> Iterator[Option]:
     for item in command.params:
         if item.param_type_name != "option" or item.hidden:
             continue
-        value = None if item.is_flag else _value(item)
+        value = None if item.is_flag else _value(item, path)
         default = "" if value is None or item.default in (None, "", ()) else str(item.default)
         yield Option(
             names=tuple(sorted((*item.opts, *item.secondary_opts), key=len)),
@@ -150,21 +176,24 @@ def _options(command: Any) -> Iterator[Option]:
         )
 
 
-def _arguments(command: Any) -> Iterator[Argument]:
+def _arguments(command: Any, path: tuple[str, ...]) -> Iterator[Argument]:
     for item in command.params:
         if item.param_type_name == "argument":
-            yield Argument(help=_joined(item.help or ""), value=_value(item), repeatable=item.nargs == -1)
+            value = _value(item, path)
+            yield Argument(help=_joined(item.help or ""), value=value, repeatable=item.nargs == -1)
 
 
-def _value(item: Any) -> Value:
+def _value(item: Any, path: tuple[str, ...]) -> Value:
     shown = (item.metavar or item.name.upper()).removesuffix("...")
-    choices = tuple(str(choice) for choice in getattr(item.type, "choices", None) or ())
-    if choices:
+    named = " ".join((*path, item.name))
+    if choices := tuple(str(choice) for choice in getattr(item.type, "choices", None) or ()):
         return Value("words", item.metavar or "|".join(choices), words=choices)
-    if item.type.name in {"file", "path", "directory"} or item.name in PATHS:
-        return Value("file", shown)
-    if item.name in KNOWN:
-        return Value("known", shown, known=KNOWN[item.name])
+    if words := WORDS.get(named):
+        return Value("words", shown, words=words)
+    if not {item.name, named}.isdisjoint(PATHS) or item.type.name in {"file", "path", "directory"}:
+        return Value("file" if getattr(item.type, "file_okay", True) else "folder", shown)
+    if known := KNOWN_THERE.get(named) or KNOWN.get(item.name):
+        return Value("known", shown, known=known)
     return Value("text", "N" if item.type.name.startswith("int") else shown)
 
 

@@ -11,8 +11,12 @@ _ragmem_known() {
     values+=("${row%%$'\t'*}")
     hints+=("${row%%$'\t'*}  ${row#*$'\t'}")
   done
+  (( $#values )) || return 1
   # Entities and projects are found in any case; compadd must not drop them again.
-  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -l -d hints -a values
+  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -l -d hints -a values && return
+  # Found by words of a title: the value takes the place of what was typed; of several Tab tries each in turn.
+  compadd -U -l -d hints -a values || return
+  (( $#values == 1 )) || compstate[insert]=menu
 }
 """
 
@@ -94,6 +98,8 @@ def _action(value: Value) -> str:
             return f" _ragmem_known {value.known}"
         case "file":
             return "_files"
+        case "folder":
+            return "_files -/"
     # An empty list; the space that means "only a message" would hide the options from the same place.
     return "()"
 

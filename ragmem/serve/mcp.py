@@ -153,7 +153,8 @@ class Mcp:
         arguments = dict(params.arguments or {})
         until = time.monotonic() + (protocol.patience(arguments) if tool.waits else 0)
         while True:
-            told = await self._ask(context, "tool", tool.name, arguments)
+            quick = tool.waits or not tool.read_only
+            told = await self._ask(context, "tool", tool.name, arguments, quick=quick)
             if not tool.waits or protocol.is_over(told) or time.monotonic() >= until or self._end.is_set():
                 if not tool.read_only:
                     self._audit.record_call(
@@ -181,9 +182,18 @@ class Mcp:
         return _dressed("prompts/get", protocol.messages(told["text"]), context)
 
     async def _ask(
-        self, context: "ServerRequestContext[Any]", operation: str, name: str, arguments: Mapping[str, Any]
+        self,
+        context: "ServerRequestContext[Any]",
+        operation: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        quick: bool = False,
     ) -> _Told:
-        """Ask in a thread. No folder of a client is looked at: it may be another machine's."""
+        """Ask in a thread, before questions where it is quick.
+
+        No folder of a client is looked at: it may be another machine's.
+        """
         request = {
             "op": operation,
             "name": name,
@@ -191,7 +201,8 @@ class Mcp:
             "session": _session(context),
             "agent": _client(context),
         }
-        return await self._workers.run(lambda: operations.answer(self._memory, request))
+        lane = self._workers.run if quick else self._workers.ask
+        return await lane(lambda: operations.answer(self._memory, request))
 
 
 def _session(context: "ServerRequestContext[Any]") -> str:

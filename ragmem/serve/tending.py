@@ -59,7 +59,7 @@ async def tend_when_idle(
         waited += look
         if waited >= idle and activity.idle_since() >= idle:
             waited = 0.0
-            await workers.run(lambda: tend(memory, activity, warn))
+            await workers.labour(lambda: tend(memory, activity, warn))
 
 
 def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> None:

@@ -8,9 +8,17 @@ from typing import TypeVar
 
 from ragmem.errors import StoreBusyError
 
-COUNT = 8
-"""Threads. Each keeps a database connection of its own for as long as it lives, so they are few and stay:
-the framework's own pool drops idle threads, and each new one would open one more connection."""
+SOON = 3
+"""Threads for what is soon done: writes, and reads but for questions. Each thread keeps a database connection
+of its own for as long as it lives, so they are few and stay: the framework's own pool drops idle threads, and
+each new one would open one more connection."""
+
+ASKING = 4
+"""Threads for questions. Python computes in one thread at a time, so more of them answer no sooner; some wait
+for a provider meanwhile."""
+
+LABOURING = 2
+"""Threads for work of minutes, made when there is any."""
 
 LINE = 256
 """What waits for a thread at most: at 20 ms a question the last in line is answered within seconds."""
@@ -23,20 +31,49 @@ class OverloadedError(StoreBusyError):
 
 
 class Workers:
-    """A fixed set of threads; more work than threads waits in line, as far as the line goes."""
+    """Fixed sets of threads in three lanes, so that no write waits behind questions, and nothing behind gc.
+
+    More work than a lane has threads waits in line, as far as the line goes.
+    """
 
     closing = False
     """Whether the server ends: what takes long stops between two steps."""
 
-    def __init__(self, count: int = COUNT, *, line: int = LINE) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="serve")
-        self._room = threading.BoundedSemaphore(count + line)
+    def __init__(
+        self, soon: int = SOON, *, asking: int = ASKING, labouring: int = LABOURING, line: int = LINE
+    ) -> None:
+        self._soon = _Lane("soon", soon, line)
+        self._asking = _Lane("asking", asking, line)
+        self._labouring = _Lane("labouring", labouring, line)
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Return what the work returns; what it raises is raised here.
+        """Return what the work returns; what it raises is raised here. For writes and quick reads.
 
         Raises OverloadedError where the line is full. Work that nobody waits for any more is not begun.
         """
+        return await self._soon.run(work)
+
+    async def ask(self, work: Callable[[], _T]) -> _T:
+        """Return what the work returns, as `run` does; for questions, which use a processor for long."""
+        return await self._asking.run(work)
+
+    async def labour(self, work: Callable[[], _T]) -> _T:
+        """Return what the work returns, as `run` does; for what may take minutes."""
+        return await self._labouring.run(work)
+
+    def close(self) -> None:
+        """End the threads once their work is done; closing twice is fine."""
+        self.closing = True
+        for lane in (self._soon, self._asking, self._labouring):
+            lane.close()
+
+
+class _Lane:
+    def __init__(self, name: str, count: int, line: int) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix=f"serve-{name}")
+        self._room = threading.BoundedSemaphore(count + line)
+
+    async def run(self, work: Callable[[], _T]) -> _T:
         if not self._room.acquire(blocking=False):
             raise OverloadedError("too much is asked for at once", hint="try again in some seconds")
         try:
@@ -52,6 +89,4 @@ class Workers:
         self._room.release()
 
     def close(self) -> None:
-        """End the threads once their work is done; closing twice is fine."""
-        self.closing = True
         self._pool.shutdown(wait=True)

@@ -10,10 +10,10 @@ from datetime import datetime
 import pytest
 
 from ragmem.catalog.model_record import ACTIVE
-from ragmem.domain.model import Supersession
+from ragmem.domain.model import Draft, Supersession
 from ragmem.serve.guard import MAX_BODY
 from ragmem.serve.lightrag import responding
-from ragmem.serve.workers import COUNT
+from ragmem.serve.workers import ASKING, LABOURING, SOON
 
 FILE_TOKEN = re.compile(r"\bm-[a-z2-7]{26}\b")
 NOTE = (
@@ -389,6 +389,22 @@ def test_health_reveals_nothing_without_the_token(client, filled):
     assert private["backends"] == {"models": "fake", "store": "fake"}
 
 
+def test_health_counts_what_was_written_since_by_whomever(client, open_memory):
+    def memories():
+        return ok(client.get("/health"))["counts"]["memories"]
+
+    assert memories() == 3
+    ok(client.post("/documents/text", text="We keep the harbour log in Tromso.", file_source="harbour"))
+    # Each of the threads counts for itself.
+    assert {memories() for _ in range(5)} == {4}
+    with open_memory() as other:
+        other.ingest([Draft("notes", "quay", "The quay of Bergen was rebuilt in 1998.")])
+    assert {memories() for _ in range(5)} == {5}
+    stored = ok(client.get("/v1/memory/memories"))["memories"]
+    ok(client.send("DELETE", "/documents/delete_document", json={"doc_ids": [stored[0]["id"]]}))
+    assert {memories() for _ in range(5)} == {4}
+
+
 PATHS = [
     ("POST", "/query"),
     ("POST", "/query/data"),
@@ -538,7 +554,7 @@ def test_many_requests_at_once_open_no_more_connections_than_threads(client, fil
     question = ("POST", "/query", {"json": {"query": "PostgreSQL Kubernetes"}})
     for _ in range(3):
         assert {response.status_code for response in client.together(*[question] * 40)} == {200}
-    assert len(filled.catalog.database._all) <= COUNT + 1
+    assert len(filled.catalog.database._all) <= SOON + ASKING + LABOURING + 1
 
 
 def test_two_threads_open_one_store(open_memory):

@@ -1,12 +1,13 @@
-"""The worker threads: what waits is bounded, and what nobody waits for is not begun."""
+"""The worker threads: what waits is bounded, no lane waits for another, what nobody wants is not begun."""
 
 import asyncio
 import threading
 
 import pytest
 
+from ragmem.serve import asking
 from ragmem.serve.failures import status_of
-from ragmem.serve.workers import OverloadedError, Workers
+from ragmem.serve.workers import ASKING, OverloadedError, Workers
 
 
 def test_more_than_the_line_holds_is_refused_and_room_comes_back():
@@ -58,3 +59,56 @@ def test_what_the_work_raises_is_raised_and_gives_its_place_back():
             await workers.run(lambda: None)
 
     asyncio.run(fail())
+
+
+def test_no_lane_waits_for_another():
+    async def fill_all_but_one(name):
+        workers = Workers(1, asking=1, labouring=1, line=1)
+        go = threading.Event()
+        lanes = {"run": workers.run, "ask": workers.ask, "labour": workers.labour}
+        free = lanes.pop(name)
+        held = [asyncio.create_task(lane(go.wait)) for lane in lanes.values() for _ in range(2)]
+        try:
+            return await asyncio.wait_for(free(lambda: "done"), 10)
+        finally:
+            go.set()
+            await asyncio.gather(*held)
+            workers.close()
+
+    assert [asyncio.run(fill_all_but_one(name)) for name in ("run", "ask", "labour")] == ["done"] * 3
+
+
+def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, monkeypatch):
+    go, full, asked = threading.Event(), threading.Semaphore(0), []
+    answer = asking.ask_by_route
+
+    def held(memory, question, *more, **options):
+        asked.append(question.text)
+        if len(asked) == ASKING:
+            full.release()
+        go.wait(60)
+        return answer(memory, question, *more, **options)
+
+    monkeypatch.setattr(asking, "ask_by_route", held)
+
+    async def crowd():
+        questions = [
+            asyncio.create_task(client.http.post("/query", json={"query": f"question {number}"}))
+            for number in range(3 * ASKING)
+        ]
+        await asyncio.to_thread(full.acquire, timeout=60)
+        text = {"text": "We keep the harbour log in Tromso.", "file_source": "harbour"}
+        others = [
+            await client.http.post("/documents/text", json=text),
+            await client.http.get("/health"),
+            await client.http.get("/v1/memory/memories"),
+        ]
+        begun = len(asked)
+        go.set()
+        return others, begun, await asyncio.gather(*questions)
+
+    others, begun, questions = client.runner.run(crowd())
+    assert [one.status_code for one in others] == [200] * 3
+    assert others[1].json()["counts"]["memories"] == 4
+    assert begun == ASKING
+    assert [one.status_code for one in questions] == [200] * 3 * ASKING

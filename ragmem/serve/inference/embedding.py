@@ -62,7 +62,7 @@ async def embed(
     found: list[Embedding] = []
     for begin in range(0, len(texts), AT_ONCE):
         part = texts[begin : begin + AT_ONCE]
-        rows = await workers.run(lambda part=part: embedder.embed(part, role=request.input_type))  # type: ignore[misc]
+        rows = await workers.ask(lambda part=part: embedder.embed(part, role=request.input_type))  # type: ignore[misc]
         found += [
             Embedding(index=begin + place, embedding=_encoded(row, request.encoding_format))
             for place, row in enumerate(rows)

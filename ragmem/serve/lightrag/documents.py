@@ -95,7 +95,7 @@ def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
 
         LightRAG deletes everything at once and for good. Here it takes a word more, and can be undone.
         """
-        return await workers.run(lambda: clear(memory, confirm=confirm))
+        return await workers.labour(lambda: clear(memory, confirm=confirm))
 
     @router.post("/clear_cache")
     async def clear_cache() -> ClearResponse:

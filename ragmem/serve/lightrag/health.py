@@ -1,18 +1,20 @@
 """What the server tells of itself, with the fields that LightRAG's page reads; plain functions that block."""
 
 import os
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ragmem import __version__
+from ragmem.catalog.kept import Kept
 from ragmem.memory import Ragmem
 from ragmem.serve.asking import readable
 from ragmem.serve.lightrag.graph_reading import MAX_NODES
 from ragmem.serve.lightrag.pipeline import Pipeline
 from ragmem.serve.lightrag.server_models import HealthResponse
 from ragmem.serve.lightrag.webui import Page, has_page
-from ragmem.serve.workers import COUNT
+from ragmem.serve.workers import ASKING
 
 SHOWN_NODES = 1_000
 """Nodes that LightRAG's page draws unless somebody wants more; it slows down with several thousand."""
@@ -30,7 +32,39 @@ def core_version() -> str:
         return ""
 
 
-def health(memory: Ragmem, pipeline: Pipeline, *, authorised: bool) -> HealthResponse:
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a memory holds; all empty where nothing was ever stored."""
+
+    states: dict[str, int] = field(default_factory=dict)
+    projects: int = 0
+    stored: dict[str, int] = field(default_factory=dict)
+
+
+class Counting:
+    """Counts what a memory holds, anew only once it was written: pages ask for it every few seconds."""
+
+    def __init__(self, memory: Ragmem) -> None:
+        self._memory = memory
+        self._kept = Kept(memory.catalog.database, self._count)
+
+    def counts(self) -> Counts:
+        """Return the counts as they are now."""
+        if not readable(self._memory):
+            return Counts()
+        # Opened before the reading begins, for the first one may write.
+        _ = self._memory.store
+        return self._kept.value()
+
+    def _count(self) -> Counts:
+        overview = self._memory.catalog.overview
+        states = overview.count_by("state")
+        stored = {"memories": sum(states.values()), "chunks": overview.chunks()}
+        stored |= self._memory.store.statistics()
+        return Counts(states, len(overview.count_by("project")), stored)
+
+
+def health(memory: Ragmem, pipeline: Pipeline, counting: Counting, *, authorised: bool) -> HealthResponse:
     """Answer GET /health; without the token the database is not even looked at."""
     told = HealthResponse(
         version=__version__,
@@ -43,14 +77,8 @@ def health(memory: Ragmem, pipeline: Pipeline, *, authorised: bool) -> HealthRes
     )
     if not authorised:
         return told
-    there = readable(memory)
-    overview = memory.catalog.overview
-    told.states = overview.count_by("state") if there else {}
-    told.projects = len(overview.count_by("project")) if there else 0
-    told.counts = {}
-    if there:
-        stored = {"memories": sum(told.states.values()), "chunks": overview.chunks()}
-        told.counts = {**stored, **memory.store.statistics()}
+    counts = counting.counts()
+    told.states, told.projects, told.counts = counts.states, counts.projects, counts.stored
     told.backends = {"models": memory.settings.models.backend, "store": memory.settings.store.backend}
     told.working_directory = str(memory.settings.places.data)
     told.input_directory = "sources.toml"
@@ -90,8 +118,8 @@ def _configuration(memory: Ragmem) -> dict[str, Any]:
         "min_rerank_score": 0,
         "cosine_threshold": settings.query.min_similarity,
         "related_chunk_number": settings.query.candidates,
-        "max_async": COUNT,
-        "embedding_func_max_async": COUNT,
+        "max_async": ASKING,
+        "embedding_func_max_async": ASKING,
         "max_parallel_insert": 1,
         "summary_language": "the text's",
         "force_llm_summary_on_merge": 0,

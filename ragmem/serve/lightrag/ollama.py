@@ -72,7 +72,7 @@ def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
         """
         begun = time.monotonic_ns()
         asked = question_of(request)
-        prepared = await workers.run(lambda: responding.prepare(memory, asked))
+        prepared = await workers.ask(lambda: responding.prepare(memory, asked))
         if request.stream:
             return StreamingResponse(_lines(prepared, speaking, begun, asked.query), media_type=NDJSON)
         text = "".join([part async for part in parts_of(prepared, speaking)])
@@ -84,7 +84,7 @@ def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
         """Ask the language model alone; 400 where none is configured."""
         begun = time.monotonic_ns()
         asked = QueryRequest(query=request.prompt, mode="bypass", user_prompt=request.system)
-        prepared = await workers.run(lambda: responding.prepare(memory, asked))
+        prepared = await workers.ask(lambda: responding.prepare(memory, asked))
         if request.stream:
             return StreamingResponse(
                 _lines(prepared, speaking, begun, request.prompt, chat=False), media_type=NDJSON

@@ -118,7 +118,7 @@ class Pipeline:
     async def _run(self, job: Job, work: Callable[[Progress], str]) -> None:
         job.tell("begins")
         try:
-            job.end("completed", await self._workers.run(lambda: work(job)))
+            job.end("completed", await self._workers.labour(lambda: work(job)))
         except CancelledJobError:
             job.end("cancelled", "ended on request; what was done is kept")
         except RagmemError as error:

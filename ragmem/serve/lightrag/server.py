@@ -10,7 +10,7 @@ from ragmem.serve.auth import LONGEST_TOKEN, same_token
 from ragmem.serve.failure_models import EVERYWHERE, declared
 from ragmem.serve.guard import AUTHORISED
 from ragmem.serve.lightrag.guest import GUEST
-from ragmem.serve.lightrag.health import core_version, health
+from ragmem.serve.lightrag.health import Counting, core_version, health
 from ragmem.serve.lightrag.pipeline import Pipeline
 from ragmem.serve.lightrag.server_models import (
     DESCRIPTION,
@@ -31,12 +31,13 @@ _KNOWN = "The password is the server's token."
 def routes(memory: Ragmem, workers: Workers, pipeline: Pipeline, *, token: str, failures: Pace) -> APIRouter:
     """Return the routes; `failures` says how often a wrong password is answered before it is told to wait."""
     router = APIRouter(tags=["server"])
+    counting = Counting(memory)
 
     @router.get("/health", response_model_exclude_none=True, responses=EVERYWHERE)
     async def tell_health(request: Request) -> HealthResponse:
         """Tell that the server is up; with the token, also what it holds and how it is configured."""
         authorised = bool(request.scope[AUTHORISED])
-        return await workers.run(lambda: health(memory, pipeline, authorised=authorised))
+        return await workers.run(lambda: health(memory, pipeline, counting, authorised=authorised))
 
     @router.get("/auth-status", responses=EVERYWHERE)
     async def auth_status() -> AuthStatusResponse:

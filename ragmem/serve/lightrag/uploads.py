@@ -53,7 +53,7 @@ def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks
         raw = await file.read()
         name = file.filename or ""
         async with turn:
-            return tracks.keep(await workers.run(lambda: store_file(memory, name, raw, project=project)))
+            return tracks.keep(await workers.ask(lambda: store_file(memory, name, raw, project=project)))
 
     @router.get("/supported_file_types")
     async def supported_file_types() -> SupportedTypesResponse:

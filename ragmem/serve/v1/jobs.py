@@ -119,7 +119,7 @@ class Jobs:
 
     async def _run(self, job: Job, work: Callable[[Job, Told], None]) -> None:
         try:
-            await self._workers.run(lambda: work(job, Told(job, self._workers)))
+            await self._workers.labour(lambda: work(job, Told(job, self._workers)))
             job.status, job.done = "done", job.total
         except RagmemError as error:
             job.status, job.error = "failed", error

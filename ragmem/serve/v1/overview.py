@@ -210,7 +210,7 @@ class _Examined:
         return await asyncio.shield(self._latest)
 
     async def _examine(self) -> Health:
-        found = await self._workers.run(lambda: _examine(self._memory))
+        found = await self._workers.ask(lambda: _examine(self._memory))
         self._until = time.monotonic() + EXAMINED_FOR
         return found
 

@@ -1,0 +1,82 @@
+"""What was read of a database is read again once it was written, and not before."""
+
+import threading
+from contextlib import closing
+
+import pytest
+
+from ragmem.catalog.kept import Kept
+from ragmem.catalog.sqlite import SQLiteDatabase
+
+
+@pytest.fixture
+def database(tmp_path):
+    with closing(SQLiteDatabase(tmp_path / "data")) as made:
+        with made.write() as connection:
+            connection.execute("CREATE TABLE names (name TEXT)")
+        add(made)
+        yield made
+
+
+@pytest.fixture
+def kept(database):
+    def read():
+        kept.readings += 1
+        with database.read() as connection:
+            return connection.execute("SELECT count(*) FROM names").fetchone()[0]
+
+    kept = Kept(database, read)
+    kept.readings = 0
+    return kept
+
+
+def add(database):
+    with database.write() as connection:
+        connection.execute("INSERT INTO names VALUES ('a')")
+
+
+def in_thread(work):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_it_is_read_once_while_nothing_is_written(kept):
+    assert [kept.value() for _ in range(3)] == [1, 1, 1]
+    assert kept.readings == 1
+
+
+def test_it_is_read_anew_after_a_write_of_this_thread_another_one_or_another_process(
+    kept, database, tmp_path
+):
+    assert kept.value() == 1
+    add(database)
+    assert kept.value() == 2
+    in_thread(lambda: add(database))
+    assert kept.value() == 3
+    with closing(SQLiteDatabase(tmp_path / "data")) as other:
+        add(other)
+    assert kept.value() == 4
+    with database.write() as connection:
+        connection.execute("DELETE FROM names")
+    assert kept.value() == 0
+
+
+def test_each_thread_sees_what_another_wrote(kept, database):
+    assert kept.value() == in_thread(kept.value) == 1
+    in_thread(lambda: add(database))
+    assert kept.value() == in_thread(kept.value) == 2
+
+
+def test_it_is_read_anew_where_another_file_takes_the_place(kept, database, tmp_path):
+    assert kept.value() == 1
+    with closing(SQLiteDatabase(tmp_path / "other")) as other:
+        with other.write() as connection:
+            connection.execute("CREATE TABLE names (name TEXT)")
+        other.close()
+        other.path.replace(database.path)
+        for name in ("wal", "shm"):
+            database.path.with_name(f"{database.path.name}-{name}").unlink()
+    assert kept.value() == 0

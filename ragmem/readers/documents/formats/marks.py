@@ -1,0 +1,93 @@
+"""The Markdown that readers of formats write: headings, lists, code, links, and plain text."""
+
+import re
+
+_URL_LONGEST = 300
+_STARTS = re.compile(r"^(\s{0,3})(#{1,6}(?=\s)|```|~~~|\[\^[^\]]*\]:)", re.MULTILINE)
+_SPACES = re.compile(r"[^\S\n]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_ORDINALS = frozenset({"st", "nd", "rd", "th", "e", "er", "re", "a", "o", "®", "™"})
+_DEEPEST = 6
+
+
+def heading(level: int, text: str) -> str:
+    """Return a heading of a level from 1; deeper than 6 there are none."""
+    return f"{'#' * min(max(level, 1), _DEEPEST)} {flat(text)}" if text.strip() else ""
+
+
+def paragraph(text: str) -> str:
+    """Return text as a paragraph, with what would make its lines headings or fences escaped."""
+    text = "\n".join(line.strip() for line in _SPACES.sub(" ", text).split("\n"))
+    return _STARTS.sub(r"\1\\\2", _BLANK_LINES.sub("\n\n", text).strip())
+
+
+def flat(text: str) -> str:
+    """Return text as one line."""
+    return " ".join(text.split())
+
+
+def item(text: str, *, level: int = 0, label: str = "") -> str:
+    """Return an item of a list; a label that is a number with a full stop becomes Markdown's own."""
+    mark = label if re.fullmatch(r"\d{1,9}[.)]", label) else "-"
+    told = flat(text) if mark == label or not label else f"{label} {flat(text)}"
+    return f"{'    ' * level}{mark} {told}"
+
+
+def quote(text: str) -> str:
+    """Return text as a quotation."""
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def fence(text: str, language: str = "") -> str:
+    """Return code in a fence that nothing in it closes."""
+    longest = max((len(each) for each in re.findall(r"`{3,}", text)), default=2)
+    marks = "`" * (longest + 1)
+    return f"{marks}{language}\n{text.rstrip()}\n{marks}"
+
+
+def link(text: str, address: str) -> str:
+    """Return the text of a link, with its address where that is of the web and not the text itself."""
+    address = address.strip()
+    if not re.match(r"https?://\S+$", address) or len(address) > _URL_LONGEST:
+        return text
+    if not text.strip() or text.strip() == address:
+        return address
+    edge = len(text) - len(text.lstrip()), len(text.rstrip())
+    safe = address.replace("(", "%28").replace(")", "%29")
+    return f"{text[: edge[0]]}[{text.strip()}]({safe}){text[edge[1] :]}"
+
+
+def raised(text: str) -> str:
+    """Return superscript: 10^6 is not 106, but the letters of 1st are letters."""
+    bare = text.strip()
+    if (
+        not bare
+        or bare.lower() in _ORDINALS
+        or not (bare[0].isdigit() or bare[0] in "+-\u2212" or len(bare) == 1)
+    ):
+        return text
+    return f"^{bare}" if len(bare) == 1 or re.fullmatch(r"[-+\u2212]?\w+", bare) else f"^({bare})"
+
+
+def struck(text: str) -> str:
+    """Return text that its writer has struck through."""
+    bare = text.strip()
+    return text.replace(bare, f"~~{bare}~~", 1) if bare else text
+
+
+def joined_strikes(text: str) -> str:
+    """Return text in which neighbours that are struck through are one."""
+    return re.sub(r"~~(\s*)~~(?=\S)", r"\1", text) if text.count("~~") > 2 else text
+
+
+def blocks(texts: list[tuple[str, bool]]) -> str:
+    """Return blocks with a blank line between them; items of a list (True) follow one another without."""
+    whole = ""
+    was_item = False
+    for text, is_item in texts:
+        if not text.strip():
+            continue
+        whole += ("\n" if was_item and is_item else "\n\n") if whole else ""
+        whole += text
+        was_item = is_item
+    return whole

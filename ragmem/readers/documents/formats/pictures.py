@@ -1,0 +1,65 @@
+"""The images of a document: which of them a model could look at, and what stands in the text for them."""
+
+import hashlib
+import io
+from dataclasses import dataclass, field
+
+from ragmem.readers.documents.model import Limits, Picture
+
+_MOST = 200
+"""Images of one document that are handed on: each costs a vision model seconds."""
+
+_SMALLEST = 48
+"""Pixels of a side: below are bullets, icons and lines."""
+
+_KNOWN = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+
+
+@dataclass(slots=True)
+class Pictures:
+    """The images met so far; the same image again (a logo on each slide) is not handed on twice."""
+
+    limits: Limits
+    found: list[Picture] = field(default_factory=list)
+    _seen: set[bytes] = field(default_factory=set)
+    _count: int = 0
+
+    def told(self, data: bytes | None, *, alt: str = "") -> str:
+        """Return the lines for an image: its alternative text, and a mark where a model could see it."""
+        lines = [f"Image: {alt}"] if (alt := " ".join(alt.split())) else []
+        if data and self._count < _MOST and (usable := _usable(data, self.limits)):
+            digest = hashlib.sha256(data).digest()
+            if digest not in self._seen:
+                self._seen.add(digest)
+                self._count += 1
+                mark = f"[[picture {self._count}]]"
+                self.found.append(Picture(mark, *usable))
+                lines.append(mark)
+        return "\n\n".join(lines)
+
+    def taken(self) -> tuple[Picture, ...]:
+        """Return the images since the last call: those of one part."""
+        found, self.found = tuple(self.found), []
+        return found
+
+
+def _usable(data: bytes, limits: Limits) -> tuple[bytes, str] | None:
+    """Return bytes and media type as PNG or JPEG; None for what is small, too large, or of another kind."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            if min(image.size) < _SMALLEST or image.width * image.height > limits.pixels:
+                return None
+            for magic, media_type in _KNOWN.items():
+                if data.startswith(magic):
+                    return data, media_type
+            if image.format in {"WMF", "EMF", "EPS"}:
+                # Drawing these runs programs of the machine.
+                return None
+            packed = io.BytesIO()
+            image.convert("RGB").save(packed, "PNG")
+            return packed.getvalue(), "image/png"
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
+        # A picture that cannot be read takes nothing from the text around it.
+        return None

@@ -1,0 +1,115 @@
+"""Tables with merged cells become plain rows: what spans columns or rows is told in each of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragmem.readers.documents.tables import written
+
+_WIDEST = 500
+"""Columns of a table that are laid out: a span beyond them is a mistake or an attack."""
+
+_MOST_HEADER_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one cell says, how many columns and rows it covers, and whether it is marked as a heading."""
+
+    text: str
+    columns: int = 1
+    rows: int = 1
+    heading: bool = False
+
+
+def told(rows: Sequence[Sequence[Cell]], *, headings: int | None = None, caption: str = "") -> str:
+    """Write a table; `headings` is how many of its rows are headings, None where the file does not say.
+
+    A first row that is one cell over all columns is the caption where there is no other. Several rows of
+    headings become one: "2024 Q1". A row in the body that is one cell over all columns is told once.
+    """
+    laid = [row for row in _laid_out(rows) if any(cell.text for cell in row)]
+    if laid and headings is None:
+        headings = _leading_headings(laid)
+    while len(laid) > 1 and _is_one_cell(laid[0]):
+        caption = caption if caption and caption != laid[0][0].text else laid[0][0].text
+        laid, headings = laid[1:], max(0, headings - 1) if headings else headings
+    if not laid:
+        return caption
+    if not headings:
+        headings = _guessed(laid)
+    texts = [_texts(row) for row in laid]
+    headings = min(headings, len(texts))
+    if headings > 1:
+        texts = [[_united(column) for column in zip(*texts[:headings], strict=True)], *texts[headings:]]
+    return written(texts, header=headings > 0, caption=caption)
+
+
+def flat(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table within a cell as one line: "Header: value; Header: value"."""
+    kept = [[text for text in row if text] for row in rows]
+    kept = [row for row in kept if row]
+    if len(kept) > 1 and all(len(row) == len(kept[0]) for row in kept) and len(kept[0]) > 1:
+        named = [
+            ", ".join(f"{name}: {text}" for name, text in zip(kept[0], row, strict=True)) for row in kept[1:]
+        ]
+        return "; ".join(named)
+    return "; ".join(", ".join(row) for row in kept)
+
+
+def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return rows of the same width; a cell that spans stands in each place that it covers, as itself."""
+    laid: list[list[Cell]] = []
+    hanging: dict[int, tuple[Cell, int]] = {}
+    for row in rows:
+        line: list[Cell] = []
+        waiting = iter(row)
+        cell = next(waiting, None)
+        while len(line) < _WIDEST:
+            if hung := hanging.pop(len(line), None):
+                if hung[1] > 1:
+                    hanging[len(line)] = (hung[0], hung[1] - 1)
+                line.append(hung[0])
+            elif cell is not None:
+                for _ in range(min(max(cell.columns, 1), _WIDEST - len(line))):
+                    if cell.rows > 1:
+                        hanging[len(line)] = (cell, cell.rows - 1)
+                    line.append(cell)
+                cell = next(waiting, None)
+            elif any(column > len(line) for column in hanging):
+                line.append(Cell(""))
+            else:
+                break
+        laid.append(line)
+    width = max((len(line) for line in laid), default=0)
+    return [line + [Cell("")] * (width - len(line)) for line in laid]
+
+
+def _is_one_cell(row: Sequence[Cell]) -> bool:
+    return len(row) > 1 and row[0].columns >= len(row) and bool(row[0].text)
+
+
+def _leading_headings(laid: Sequence[Sequence[Cell]]) -> int:
+    """Return how many rows at the top have nothing but cells marked as headings."""
+    count = 0
+    for row in laid[:_MOST_HEADER_ROWS]:
+        if not all(cell.heading or not cell.text for cell in row):
+            break
+        count += 1
+    return count
+
+
+def _guessed(laid: Sequence[Sequence[Cell]]) -> int:
+    """Return the rows of headings where none is marked: the first, and the second if cells reach wide."""
+    wide = any(1 < cell.columns < len(laid[0]) for cell in laid[0])
+    hangs = any(cell.rows == 2 for cell in laid[0])
+    return 2 if wide and (hangs or not laid[0][0].text or laid[0][0].rows > 1) and len(laid) > 2 else 1
+
+
+def _texts(row: Sequence[Cell]) -> list[str]:
+    if _is_one_cell(row):
+        return [row[0].text, *[""] * (len(row) - 1)]
+    return [cell.text for cell in row]
+
+
+def _united(texts: Sequence[str]) -> str:
+    return " ".join(dict.fromkeys(text for text in texts if text))

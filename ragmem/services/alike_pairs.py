@@ -1,6 +1,6 @@
 """Judges pairs of memories of one project by domain/likeness.py, many at once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,6 @@ from ragmem.domain.likeness import (
     LEAST,
     SAME_WORDS,
     Usual,
-    by_words,
-    likeness,
     usual_of,
     word_weights,
 )
@@ -35,9 +33,6 @@ AT_ONCE = 20_000
 
 SAMPLED = 600
 """Memories whose cosines tell what is usual in their project."""
-
-_ROUNDED = 1e-9
-"""By how much a likeness may differ with the order of its operations."""
 
 Numbers = NDArray[np.float64]
 
@@ -62,16 +57,17 @@ class AlikePairs:
         words = _Words((entry, self.names.get(entry.id, ())) for entry in self.entries)
         usual = self._usual()
         size = len(self.entries)
+        ids = [entry.id for entry in self.entries]
         found: list[Connection] = []
         for start in range(0, len(pairs), AT_ONCE):
             some = slice(start, start + AT_ONCE)
             lows, highs = np.divmod(pairs[some], size)
-            shared = words.cosines(lows, highs)
-            telling = np.flatnonzero(_may_be_alike(usual, cosines[some], shared))
-            told = zip(
-                *(part[telling].tolist() for part in (lows, highs, cosines[some], shared)), strict=True
-            )
-            found += self._judged(told, usual)
+            shared, strong = _alike(usual, cosines[some], words.cosines(lows, highs))
+            telling = np.flatnonzero(strong >= LEAST)
+            # Rounded, so that it is the same whichever of the two was asked for.
+            known = (part[telling].astype(float).round(4) for part in (cosines[some], shared, strong))
+            told = zip(*(part.tolist() for part in (lows[telling], highs[telling], *known)), strict=True)
+            found += [Connection(ids[low], ids[high], *parts) for low, high, *parts in told]
         return found
 
     def _near(self) -> tuple[Rows, NDArray[np.float32]]:
@@ -89,15 +85,6 @@ class AlikePairs:
         some = self.space.matrix[:SAMPLED]
         pairs = (some @ some.T)[np.triu_indices(len(some), 1)]
         return usual_of(pairs.tolist(), self.scale, memories=len(self.entries))
-
-    def _judged(self, told: Iterable[tuple[int, int, float, float]], usual: Usual) -> Iterator[Connection]:
-        for low, high, cosine, words in told:
-            shared = by_words(words)
-            strength = likeness(usual.standing_out(cosine), shared)
-            if strength >= LEAST:
-                # Rounded, so that it is the same whichever of the two was asked for.
-                known = (round(part, 4) for part in (cosine, shared, strength))
-                yield Connection(self.entries[low].id, self.entries[high].id, *known)
 
 
 def alike_pairs(
@@ -117,11 +104,11 @@ def alike_pairs(
     return AlikePairs(known, names, Space(space.matrix[order], space.specs[order]), scale)
 
 
-def _may_be_alike(usual: Usual, cosines: NDArray[np.float32], words: Numbers) -> NDArray[np.bool_]:
-    """Return which pairs may be alike, and all that are: to judge each in Python takes ten times as long."""
+def _alike(usual: Usual, cosines: NDArray[np.float32], words: Numbers) -> tuple[Numbers, Numbers]:
+    """Return what the shared words of pairs say, and how alike each is: `by_words` and `likeness` of many."""
     standing_out = np.clip((cosines.astype(np.float64) - usual.middle) / usual.spread / FARTHEST, 0.0, 1.0)
     shared = 1.0 - np.exp(-np.maximum(words, 0.0) / SAME_WORDS)
-    return np.asarray(BY_WORDS * shared + (1.0 - BY_WORDS) * standing_out >= LEAST - _ROUNDED, np.bool_)
+    return shared, BY_WORDS * shared + (1.0 - BY_WORDS) * standing_out
 
 
 class _Words:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Entry
-from ragmem.domain.likeness import LEAST, Usual, by_words, likeness
+from ragmem.domain.likeness import Usual, by_words, likeness
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.alike_pairs import _may_be_alike, _Words
+from ragmem.services.alike_pairs import _alike, _Words
 from ragmem.services.judge import judge
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -24,13 +24,14 @@ def entry(number, text):
 
 
 @given(st.floats(-0.2, 0.8), st.floats(0.01, 0.5), st.lists(st.tuples(COSINES, COSINES), min_size=1))
-def test_no_pair_that_is_alike_is_left_out_before_each_is_judged(middle, spread, pairs):
+def test_many_pairs_are_as_alike_as_one_by_one(middle, spread, pairs):
     usual = Usual(middle, spread)
     cosines, words = (np.array(part, np.float32) for part in zip(*pairs, strict=True))
-    may = _may_be_alike(usual, cosines, words.astype(np.float64))
-    for cosine, word, found in zip(cosines.tolist(), words.tolist(), may.tolist(), strict=True):
-        alike = likeness(usual.standing_out(cosine), by_words(word)) >= LEAST
-        assert found or not alike
+    shared, strong = _alike(usual, cosines, words.astype(np.float64))
+    told = zip(cosines.tolist(), words.tolist(), shared.tolist(), strong.tolist(), strict=True)
+    for cosine, word, both, alike in told:
+        assert both == pytest.approx(by_words(word), abs=1e-12)
+        assert alike == pytest.approx(likeness(usual.standing_out(cosine), by_words(word)), abs=1e-12)
 
 
 def test_the_words_of_pairs_are_compared_as_vectors_of_unit_length():

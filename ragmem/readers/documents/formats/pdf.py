@@ -1,0 +1,234 @@
+"""PDF: page by page, with headings, tables, footnotes and captions, in the order in which it is read."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from ragmem.readers.documents.formats.pdf_blocks import Block, blocks_of, captioned
+from ragmem.readers.documents.formats.pdf_lines import Line, lines_of
+from ragmem.readers.documents.formats.pdf_order import reading_order
+from ragmem.readers.documents.formats.pdf_tables import RuledTables
+from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+
+_HEADING = 1.12  # times the size of the text
+_HEADING_CHARS = 150
+_BOLD_CHARS = 90
+_LEVELS = 4
+_EDGE_LINES = 2  # at the top and at the bottom, where headers and footers stand
+_REPEATED = 0.4  # of all pages
+_FEWEST_REPEATED = 3
+_OCR_SCALE = 200 / 72
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
+_NO_TITLE = re.compile(
+    r"untitled|\(?anonymous\)?|unspecified|microsoft \w+ - .*|.*\.(?:docx?|pptx?|xlsx?|tex|indd|dvi|pdf)",
+    re.IGNORECASE,
+)
+_LEADER = re.compile(r"(?:\s?\.){4,}")  # of a table of contents
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    number: int
+    lines: list[Line]
+    tables: dict[str, list[list[str]]]
+    height: float
+
+
+def read(path: str, limits: Limits) -> Converted:
+    """Return the pages that hold text; raises RefusedError for an encrypted document and a broken one."""
+    import pypdfium2  # type: ignore[import-untyped]
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise RefusedError("it is encrypted", hint="save a copy without the password") from error
+        raise RefusedError("the file is damaged or cut short") from error
+    try:
+        if len(document) == 0:
+            raise RefusedError("the file is damaged or cut short")
+        pages, warnings = _pages(document, path, limits)
+        return _converted(document, path, pages, warnings)
+    finally:
+        document.close()
+
+
+def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str]]:
+    count = min(len(document), limits.pages)
+    warnings = []
+    if len(document) > count:
+        warnings.append(f"{len(document) - count:,} pages beyond {count:,} are left out")
+    pages: list[_Page] = []
+    blank: list[int] = []
+    characters = 0
+    with RuledTables(path) as ruled:
+        for number in range(count):
+            page = _page(document, number, ruled, limits)
+            if page is None:
+                warnings.append(f"page {number + 1} is damaged")
+                continue
+            (pages if page.lines else blank).append(page if page.lines else number + 1)  # type: ignore[arg-type]
+            characters += sum(len(line.text) for line in page.lines)
+            if characters > limits.characters:
+                warnings.append(f"{len(document) - number - 1:,} pages after page {number + 1} are left out")
+                break
+        if ruled.gave_up:
+            warnings.append(f"the tables of {ruled.gave_up:,} pages are read as text")
+    if blank:
+        warnings.append(_told_blank(blank))
+    return pages, warnings
+
+
+def _page(document: Any, number: int, ruled: RuledTables, limits: Limits) -> _Page | None:
+    """Return a page; None where PDFium cannot make one of it."""
+    import pypdfium2
+
+    try:
+        page = document[number]
+    except pypdfium2.PdfiumError:
+        return None
+    try:
+        found = ruled.of(page, number)
+        lines = lines_of(page, without=[box for box, _ in found])
+        tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
+        lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
+        if not lines and limits.ocr:
+            lines = _seen(page, limits)
+        return _Page(number + 1, lines, tables, page.get_height())
+    finally:
+        page.close()
+
+
+def _seen(page: Any, limits: Limits) -> list[Line]:
+    """Return the lines of a scanned page, where tesseract is there to read it."""
+    from ragmem.readers.documents.formats.pdf_lines import Box
+    from ragmem.readers.documents.ocr import ocr
+
+    width, height = page.get_size()
+    if width * height * _OCR_SCALE**2 > limits.pixels or not any(True for _ in page.get_objects(max_depth=1)):
+        return []
+    picture = io.BytesIO()
+    page.render(scale=_OCR_SCALE).to_pil().save(picture, "PNG")
+    text = ocr(picture.getvalue(), limits)
+    return [
+        Line(" ".join(paragraph.split()), Box(0, 100.0 * place, width, 100.0 * place + 12), 12.0)
+        for place, paragraph in enumerate(re.split(r"\n\s*\n", text))
+        if paragraph.strip()
+    ]
+
+
+def _told_blank(pages: Sequence[int]) -> str:
+    shown = ", ".join(map(str, pages[:10]))
+    more = f" and {len(pages) - 10:,} more" if len(pages) > 10 else ""
+    return f"page {shown} has no text" if len(pages) == 1 else f"pages {shown}{more} have no text"
+
+
+def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> Converted:
+    running = _running(pages)
+    sizes = Counter[float]()
+    laid: list[tuple[_Page, list[Block]]] = []
+    for page in pages:
+        kept = [line for line in page.lines if _mark(line) not in running or not _at_edge(line, page)]
+        blocks = captioned(blocks_of(reading_order(kept)), page.tables)
+        laid.append((page, blocks))
+        for block in blocks:
+            if not block.is_table:
+                sizes[block.size] += len(block.text)
+    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    levels = _levels((block for _, blocks in laid for block in blocks), body)
+    parts, section = [], ""
+    for page, blocks in laid:
+        texts, first = [], ""
+        for block in blocks:
+            level = _level(block, body, levels)
+            text = " ".join(block.text.split()) if level else _LEADER.sub(" …", block.text)
+            texts.append(f"{'#' * level} {text}" if level else text)
+            if level:
+                first = first or (text if not texts[:-1] else section or text)
+                section = text
+        parts.append(Part("\n\n".join(texts), f"page={page.number}", f"page {page.number}", first or section))
+    facts = document.get_metadata_dict(skip_empty=True)
+    title = _title(facts.get("Title", ""), laid, levels, body) or PurePath(path).stem
+    metadata = {
+        name.lower(): facts[name] for name in ("Author", "Subject", "Keywords") if facts.get(name, "").strip()
+    }
+    return Converted(tuple(parts), title, _moment(facts.get("CreationDate", "")), metadata, tuple(warnings))
+
+
+def _running(pages: Sequence[_Page]) -> set[str]:
+    """Return what stands at the edges of most pages: headers, footers and page numbers."""
+    counts = Counter[str]()
+    for page in pages:
+        counts.update({_mark(line) for line in page.lines if _at_edge(line, page)})
+    enough = max(_FEWEST_REPEATED, _REPEATED * len(pages))
+    return {mark for mark, count in counts.items() if count >= enough}
+
+
+def _at_edge(line: Line, page: _Page) -> bool:
+    if line.is_table:
+        return False
+    above = sorted({other.box.top for other in page.lines})
+    return line.box.top in above[:_EDGE_LINES] or line.box.top in above[-_EDGE_LINES:]
+
+
+def _mark(line: Line) -> str:
+    """Return what is equal for the same line of other pages: its words and size, with any number."""
+    return f"{line.size:g} {re.sub(r'[0-9]+|[ivxl]+$', '#', line.text.casefold())}"
+
+
+def _levels(blocks: Iterable[Block], body: float) -> dict[float, int]:
+    """Return the level of headings of each size, the largest first."""
+    sizes = sorted({block.size for block in blocks if _is_large(block, body)}, reverse=True)
+    return {size: min(level, _LEVELS) for level, size in enumerate(sizes, start=1)}
+
+
+def _is_large(block: Block, body: float) -> bool:
+    return (
+        not block.is_table
+        and block.size >= _HEADING * body
+        and len(block.text) <= _HEADING_CHARS
+        and bool(_LETTER.search(block.text))
+    )
+
+
+def _level(block: Block, body: float, levels: dict[float, int]) -> int:
+    """Return the level of a heading, 0 for what is none: larger than the text, or a bold line of its own."""
+    if _is_large(block, body):
+        return levels[block.size]
+    stands_alone = (
+        block.bold
+        and not block.is_table
+        and block.lines == 1
+        and block.size >= body
+        and len(block.text) <= _BOLD_CHARS
+        and not block.text.endswith((".", ":", ",", ";"))
+        and bool(_LETTER.search(block.text))
+    )
+    return min(len(set(levels.values())) + 1, _LEVELS + 1) if stands_alone else 0
+
+
+def _title(
+    told: str, laid: Sequence[tuple[_Page, list[Block]]], levels: dict[float, int], body: float
+) -> str:
+    """Return the title that the document tells, else its first page's largest heading."""
+    told = " ".join(told.split())
+    if told and not _NO_TITLE.fullmatch(told):
+        return told
+    headings = [block for block in laid[0][1] if _is_large(block, body)] if laid else []
+    best = min(headings, key=lambda block: levels[block.size], default=None)
+    return " ".join(best.text.split()) if best else ""
+
+
+def _moment(told: str) -> str:
+    """Return a date of a PDF (D:20260315101500+01'00') as RFC 3339; empty where it is none."""
+    found = _DATE.match(told)
+    if found is None:
+        return ""
+    year, month, day, hour, minute, second, sign, hours, minutes = found.groups()
+    zone = f"{sign}{hours}:{minutes or '00'}" if sign else "+00:00"
+    return f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"

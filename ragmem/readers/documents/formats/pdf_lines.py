@@ -1,0 +1,199 @@
+"""The lines of a PDF page with their places, made of its characters."""
+
+import ctypes
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-"}  # as PDFium tells of a hyphen at the end of a line
+_NOTE_MARKS = frozenset("0123456789*†‡§")
+_RAISED = 0.82  # a note's mark is smaller than so much of what it stands beside
+_GAP = 0.9  # of a line's height, from which what follows is another column or cell
+_BOLD_WEIGHT = 600
+_NAME_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in points from the upper left corner of the page as it is shown."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def height(self) -> float:
+        """How high it is."""
+        return self.bottom - self.top
+
+    @property
+    def width(self) -> float:
+        """How wide it is."""
+        return self.right - self.left
+
+    def holds(self, other: "Box") -> bool:
+        """Tell whether the middle of another one lies within."""
+        across, down = (other.left + other.right) / 2, (other.top + other.bottom) / 2
+        return self.left <= across <= self.right and self.top <= down <= self.bottom
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Words side by side without a wide gap; `size` is the height that most of its letters share.
+
+    A table is one as well: its text is Markdown already, and `is_table` says so.
+    """
+
+    text: str
+    box: Box
+    size: float
+    bold: bool = False
+    is_table: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    box: Box
+    first: int
+    """The number of its first character on the page."""
+    glued: bool
+    """Whether nothing stands between it and the word before."""
+
+
+def lines_of(page: Any, *, without: Sequence[Box] = ()) -> list[Line]:
+    """Return the lines of a page of PDFium from top to bottom, but for what lies in some boxes."""
+    text_page = page.get_textpage()
+    try:
+        words = [word for word in _words(page, text_page) if not any(box.holds(word.box) for box in without)]
+        return [_line(text_page, segment) for row in _rows(words) for segment in _segments(row)]
+    finally:
+        text_page.close()
+
+
+def union(boxes: Iterable[Box]) -> Box:
+    """Return the smallest box around some."""
+    every = list(boxes)
+    return Box(
+        min(box.left for box in every),
+        min(box.top for box in every),
+        max(box.right for box in every),
+        max(box.bottom for box in every),
+    )
+
+
+def _words(page: Any, text_page: Any) -> Iterator[_Word]:
+    """Yield words: runs of characters without a blank, of about one size."""
+    import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+    place = _placing(page)
+    rectangle = pdfium.FS_RECTF()
+    reference = ctypes.byref(rectangle)
+    letters: list[str] = []
+    boxes: list[Box] = []
+    first, glued = 0, False
+
+    def word() -> _Word:
+        return _Word("".join(letters), union(boxes), first, glued)
+
+    for number in range(pdfium.FPDFText_CountChars(text_page)):
+        code = pdfium.FPDFText_GetUnicode(text_page, number)
+        char = _HYPHENS.get(code) or chr(code)
+        if code == 0 or char.isspace():
+            if letters:
+                yield word()
+            letters, boxes, glued = [], [], False
+            continue
+        pdfium.FPDFText_GetLooseCharBox(text_page, number, reference)
+        box = place(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
+        if letters and _jumps(boxes[-1], box):
+            yield word()
+            letters, boxes, glued = [], [], True
+        if not letters:
+            first = number
+        letters.append(char)
+        boxes.append(box)
+    if letters:
+        yield word()
+
+
+def _placing(page: Any) -> Any:
+    """Return what turns a rectangle of the page into one as it is shown, from the upper left corner."""
+    left, bottom, right, top = page.get_mediabox()
+    turned = page.get_rotation()
+
+    def place(x0: float, y0: float, x1: float, y1: float) -> Box:
+        if turned == 90:
+            return Box(y0 - bottom, x0 - left, y1 - bottom, x1 - left)
+        if turned == 180:
+            return Box(right - x1, y0 - bottom, right - x0, y1 - bottom)
+        if turned == 270:
+            return Box(top - y1, right - x1, top - y0, right - x0)
+        return Box(x0 - left, top - y1, x1 - left, top - y0)
+
+    return place
+
+
+def _jumps(before: Box, box: Box) -> bool:
+    """Tell whether a character is of another size than the one before, or stands elsewhere."""
+    small, large = sorted((before.height, box.height))
+    elsewhere = box.top > before.bottom or box.bottom < before.top
+    return small < _RAISED * large or elsewhere or box.left - before.right > before.height
+
+
+def _rows(words: Sequence[_Word]) -> list[list[_Word]]:
+    """Return words that stand side by side, from top to bottom, each row from left to right."""
+    rows: list[list[_Word]] = []
+    edges: Box | None = None
+    for word in sorted(words, key=lambda word: (word.box.top + word.box.bottom, word.box.left)):
+        if edges is not None:
+            shared = min(edges.bottom, word.box.bottom) - max(edges.top, word.box.top)
+            if shared >= 0.5 * min(edges.height, word.box.height):
+                rows[-1].append(word)
+                if word.box.height > edges.height:
+                    edges = word.box
+                continue
+        rows.append([word])
+        edges = word.box
+    return [sorted(row, key=lambda word: word.box.left) for row in rows]
+
+
+def _segments(row: Sequence[_Word]) -> Iterator[list[_Word]]:
+    """Yield the parts of a row between wide gaps."""
+    segment = [row[0]]
+    for word in row[1:]:
+        before = segment[-1]
+        if word.box.left - before.box.right > _GAP * max(before.box.height, word.box.height):
+            yield segment
+            segment = []
+        segment.append(word)
+    yield segment
+
+
+def _line(text_page: Any, words: Sequence[_Word]) -> Line:
+    sizes = [word.box.height for word in words for _ in word.text]
+    size = statistics.median(sizes)
+    box = union(word.box for word in words)
+    full = [word.box for word in words if word.box.height >= _RAISED * size] or [box]
+    middle = statistics.median((one.top + one.bottom) / 2 for one in full)
+    told = ""
+    for number, word in enumerate(words):
+        raised = word.box.height < _RAISED * size and (word.box.top + word.box.bottom) / 2 < middle
+        if raised and len(words) > 1 and set(word.text) <= _NOTE_MARKS:
+            told += f"[^{word.text}]" if number else f"[^{word.text}]:"
+            continue
+        told += word.text if word.glued and told and not told.endswith(":") else f" {word.text}"
+    heavy = sum(len(word.text) for word in words if _is_bold(text_page, word.first))
+    return Line(told.strip(), box, round(size * 2) / 2, bold=heavy > 0.8 * sum(len(w.text) for w in words))
+
+
+def _is_bold(text_page: Any, number: int) -> bool:
+    import pypdfium2.raw as pdfium
+
+    if pdfium.FPDFText_GetFontWeight(text_page, number) >= _BOLD_WEIGHT:
+        return True
+    name, flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
+    pdfium.FPDFText_GetFontInfo(text_page, number, name, _NAME_BYTES, ctypes.byref(flags))
+    return b"bold" in name.value.lower() or b"black" in name.value.lower()

@@ -37,6 +37,7 @@ def function(name: str, argument: str) -> str:
 
 TWO_ROWS = matrix(["a", "b"], ["c", "d"])
 LIMIT = f"<m:limLow><m:e>{run('lim')}</m:e><m:lim>{run('x→0')}</m:lim></m:limLow>"
+BRACE = f"<m:limLow><m:e><m:groupChr><m:e>{run('a+b')}</m:e></m:groupChr></m:e>"
 UNDER = '<m:nary><m:naryPr><m:limLoc m:val="undOvr"/><m:supHide m:val="1"/></m:naryPr>'
 CASES = (
     f"<m:eqArr><m:e>{run('x,&amp;x&gt;0')}</m:e><m:e>{run('0,&amp;x≤0')}</m:e></m:eqArr>",
@@ -103,7 +104,7 @@ CASES = (
         (accent("\u0307", run("q")), r"\dot{q}"),
         (f'<m:bar><m:barPr><m:pos m:val="top"/></m:barPr><m:e>{run("AB")}</m:e></m:bar>', r"\overline{AB}"),
         (
-            f"<m:limLow><m:e><m:groupChr><m:e>{run('a+b')}</m:e></m:groupChr></m:e><m:lim>{run('n')}</m:lim></m:limLow>",
+            BRACE + f"<m:lim>{run('n')}</m:lim></m:limLow>",
             r"\underbrace{a+b}_{n}",
         ),
         (function(run("sin"), run("θ")), r"\sin \theta"),
@@ -136,8 +137,9 @@ def test_the_equations_of_a_paragraph_are_lines():
 
 
 NAMES = (
-    "r t f num den rad deg e sSup sSub sSubSup sPre sub sup nary naryPr chr d dPr begChr endChr m mr eqArr acc "
-    "accPr bar groupChr limLow limUpp lim func fName borderBox phant oMath oMathPara box del unknown fPr type"
+    "r t f num den rad deg e sSup sSub sSubSup sPre sub sup nary naryPr chr d dPr begChr endChr m mr eqArr "
+    "acc accPr bar groupChr limLow limUpp lim func fName borderBox phant oMath oMathPara box del unknown "
+    "fPr type"
 ).split()
 
 

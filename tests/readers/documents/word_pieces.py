@@ -33,8 +33,8 @@ def put(paragraph, text):
 def notes(document, texts, *, kind="footnote"):
     """Give the document footnotes or endnotes; refer to them, counted from 1, with `refer`."""
     body = "".join(
-        f'<w:{kind} w:id="{number}"><w:p><w:r><w:{kind}Ref/></w:r><w:r><w:t xml:space="preserve"> {text}</w:t></w:r>'
-        f"</w:p></w:{kind}>"
+        f'<w:{kind} w:id="{number}"><w:p><w:r><w:{kind}Ref/></w:r>'
+        f'<w:r><w:t xml:space="preserve"> {text}</w:t></w:r></w:p></w:{kind}>'
         for number, text in enumerate(texts, 1)
     )
     separator = f'<w:{kind} w:type="separator" w:id="0"><w:p><w:r><w:separator/></w:r></w:p></w:{kind}>'
@@ -98,10 +98,8 @@ def inserted(paragraph, text, *, author="Mira Voss"):
 
 def deleted(paragraph, text, *, author="Mira Voss"):
     """Append text that was deleted with changes being tracked."""
-    return put(
-        paragraph,
-        f'<w:del w:id="91" w:author="{author}"><w:r><w:delText xml:space="preserve">{text}</w:delText></w:r></w:del>',
-    )
+    words = f'<w:r><w:delText xml:space="preserve">{text}</w:delText></w:r>'
+    return put(paragraph, f'<w:del w:id="91" w:author="{author}">{words}</w:del>')
 
 
 def text_box(paragraph, text):
@@ -109,7 +107,8 @@ def text_box(paragraph, text):
     content = f"<w:txbxContent><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:txbxContent>"
     return put(
         paragraph,
-        '<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wp:inline><wp:docPr id="7" name="Box"/>'
+        '<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wp:inline>'
+        '<wp:docPr id="7" name="Box"/>'
         '<a:graphic><a:graphicData uri="http://schemas.microsoft.com/office/word/2010/wordprocessingShape">'
         f"<wps:wsp><wps:txbx>{content}</wps:txbx></wps:wsp></a:graphicData></a:graphic></wp:inline></w:drawing>"
         f"</mc:Choice><mc:Fallback><w:pict><v:textbox>{content}</v:textbox></w:pict></mc:Fallback>"

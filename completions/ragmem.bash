@@ -91,11 +91,12 @@ _ragmem_folders() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":warm") : ;;
+        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":completions"|":warm") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
+        "completions:show"|"completions:install") : ;;
         "warm:status"|"warm:stop") : ;;
         *) return 1 ;;
     esac
@@ -169,6 +170,9 @@ _ragmem_options() {
         "agents publish") _ragmem_words --from -h --help ;;
         "agents events") _ragmem_words --type --after --wait -f --follow --json -h --help ;;
         "agents forget") _ragmem_words -h --help ;;
+        "completions") _ragmem_words --json -h --help ;;
+        "completions show") _ragmem_words -h --help ;;
+        "completions install") _ragmem_words --edit-rc --remove --dry-run --json -h --help ;;
         "warm") _ragmem_words --json -h --help ;;
         "warm status") _ragmem_words --json -h --help ;;
         "warm stop") _ragmem_words -h --help ;;
@@ -337,7 +341,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc scrub doctor inspect export import backup restore store models mcp serve agents warm ;;
+        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc scrub doctor inspect export import backup restore store models mcp serve agents completions warm ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "feedback:0") action='_ragmem_hinted memory' ;;
@@ -377,6 +381,9 @@ _ragmem_argument() {
         "agents acknowledge:0") action='_ragmem_known agent' ;;
         "agents publish:0") action='_ragmem_known event' ;;
         "agents forget:0") action='_ragmem_known agent' ;;
+        "completions:0") _ragmem_words show install ;;
+        "completions show:0") action='_ragmem_words bash zsh fish' ;;
+        "completions install:0") action='_ragmem_words bash zsh fish' ;;
         "warm:0") _ragmem_words status stop ;;
     esac
 }

@@ -2,11 +2,8 @@
 
 import json
 import os
-import pty
 import re
-import select
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from interactive_shells import NEEDS, SHELLS, Shell, environment
 
 from ragmem.cli.app import load_command
 from ragmem.complete import FINDERS, complete
@@ -34,12 +32,6 @@ TAGS = [
     "501",
 ]
 ENTITIES = ["PostgreSQL", "localhost:5432", "o'brien & sons"]
-
-NEEDS = {
-    name: pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not installed")
-    for name in ("bash", "zsh", "fish")
-}
-SHELLS = [pytest.param(name, marks=mark) for name, mark in NEEDS.items()]
 
 # What is typed before Tab, and the words that the shell then hands to ragmem.
 TYPED = {
@@ -82,17 +74,10 @@ START = {
     "zsh": ["zsh", "-f", "-i"],
     "fish": ["fish", "--no-config", "-i"],
 }
-# The completion calls ragmem for values; the command line itself only shows the words that it was given.
-ECHO = """ragmem() {
-  if [[ $1 == __complete ]]; then command ragmem "$@"; else printf '<%s>' "$@"; echo 'EN'D; fi
-}
-"""
 SETUP = {
-    "bash": f"bind 'set enable-bracketed-paste off'\n. {COMPLETIONS}/ragmem.bash\n{ECHO}",
-    "zsh": f"PS1=\nautoload -Uz compinit\ncompinit -u -D\n. {COMPLETIONS}/_ragmem\n{ECHO}",
-    "fish": f"source {COMPLETIONS}/ragmem.fish\n"
-    'function ragmem; if test "$argv[1]" = __complete; command ragmem $argv;'
-    " else; printf '<%s>' $argv; echo 'EN'D; end; end\n",
+    "bash": f". {COMPLETIONS}/ragmem.bash\n",
+    "zsh": f"autoload -Uz compinit\ncompinit -u -D\n. {COMPLETIONS}/_ragmem\n",
+    "fish": f"source {COMPLETIONS}/ragmem.fish\n",
 }
 
 
@@ -120,53 +105,10 @@ def home(tmp_path_factory):
     return home
 
 
-def environment(home):
-    return {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "HOME": str(home),
-        "RAGMEM_HOME": str(home),
-        "LC_ALL": "C.UTF-8",
-        "TERM": "dumb",
-        "PS1": "",
-    }
-
-
-class Shell:
-    """An interactive shell in a terminal of its own."""
-
-    def __init__(self, name, home):
-        self._process, self._terminal = pty.fork()
-        if not self._process:
-            os.chdir(home)
-            os.execvpe(START[name][0], START[name], environment(home))
-        os.write(self._terminal, f"{SETUP[name]}echo EN''D\n".encode())
-        self._read_to_end()
-
-    def words_after_tab(self, typed):
-        os.write(self._terminal, f"ragmem {typed}\t\r".encode())
-        shown = self._read_to_end()
-        found = re.findall(r"(<.*>)END", shown)
-        assert found, shown
-        # zsh takes the slash behind a folder away where the line ends.
-        return found[-1][1:-1].rstrip("/").split("><")
-
-    def _read_to_end(self):
-        shown, patience = b"", time.monotonic() + 20
-        while not re.search(rb"END\r?\n", shown) and time.monotonic() < patience:
-            if select.select([self._terminal], [], [], 0.2)[0]:
-                shown += os.read(self._terminal, 65_536)
-        return shown.decode(errors="replace")
-
-    def close(self):
-        os.kill(self._process, signal.SIGKILL)
-        os.close(self._terminal)
-        os.waitpid(self._process, 0)
-
-
 @pytest.mark.filterwarnings("ignore:.*use of forkpty:DeprecationWarning")
 @pytest.mark.parametrize("name", SHELLS)
 def test_a_tab_inserts_the_value_itself(name, home):
-    shell = Shell(name, home)
+    shell = Shell(name, home, START[name], SETUP[name])
     try:
         found = {case: shell.words_after_tab(typed) for case, (typed, _) in TYPED.items()}
     finally:
@@ -206,7 +148,7 @@ def test_bash_offers(line, expected, home):
 @pytest.mark.filterwarnings("ignore:.*use of forkpty:DeprecationWarning")
 @pytest.mark.parametrize("name", SHELLS)
 def test_an_id_is_found_by_words_of_its_title(name, home):
-    shell = Shell(name, home)
+    shell = Shell(name, home, START[name], SETUP[name])
     try:
         found = [shell.words_after_tab(typed) for typed in ("pin sessions", "pin postgresql\\ sessions")]
     finally:

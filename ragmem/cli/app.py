@@ -46,6 +46,9 @@ COMMANDS: dict[str, Entry] = {
     "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
     "agents": Entry("ragmem.cli.agents", "Show who works here; send signals and messages, wait for them."),
+    "completions": Entry(
+        "ragmem.cli.completions", "Show and install what completes ragmem in bash, zsh and fish."
+    ),
     "warm": Entry("ragmem.cli.warm", "Show and end the process that answers hooks."),
 }
 

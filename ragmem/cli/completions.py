@@ -1,0 +1,184 @@
+"""`ragmem completions`: show and install what completes ragmem in bash, zsh and fish."""
+
+import os
+import shutil
+import subprocess
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    SCHEMA,
+    DryRunOption,
+    JsonOption,
+    printable,
+    say,
+    say_json,
+    show_unless_named,
+    table,
+    tell,
+)
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.shell_completion import Installation
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem completions install
+  ragmem completions install zsh --edit-rc
+  ragmem completions install --dry-run
+  ragmem completions show fish
+
+\b
+Exit codes:
+  0  done
+  2  usage: no such shell, or another's file lies there
+  3  a file cannot be written
+"""
+
+
+class ShellName(StrEnum):
+    """The shells that ragmem completes in."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+ShellArgument = Annotated[
+    ShellName | None, typer.Argument(metavar="[SHELL]", help="Else the one that you use.")
+]
+
+
+@app.callback(epilog=EPILOG, invoke_without_command=True)
+def completions(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Show and install what completes ragmem in bash, zsh and fish."""
+    return show_unless_named(context, _state, group="completions", as_json=as_json)
+
+
+@app.command()
+def show(shell: ShellArgument = None) -> int:
+    """Print the completion script of a shell."""
+    from ragmem.services.shell_completion import script_of
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(script_of(_shell(shell)))
+    sys.stdout.buffer.flush()
+    return EXIT_OK
+
+
+@app.command()
+def install(
+    shell: ShellArgument = None,
+    edit_rc: Annotated[
+        bool, typer.Option("--edit-rc", help="Also write the lines that the shell's start-up file needs.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it away again.")] = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Put a shell's completion where the shell looks for it by itself.
+
+    Your start-up files are left alone: the lines that one may need are shown, or written with --edit-rc.
+    """
+    from ragmem.services.shell_completion import carry_out, installation, removal
+
+    plan_for = removal if remove else installation
+    plan = plan_for(_shell(shell), os.environ, home=Path.home(), edit=edit_rc)
+    if not dry_run:
+        carry_out(plan)
+    if as_json:
+        say_json({"schema": SCHEMA, "dry_run": dry_run, **_shape(plan)})
+        return EXIT_OK
+    _say(plan, dry_run=dry_run)
+    if not remove and shutil.which("ragmem") is None:
+        tell("note: there is no ragmem on your PATH, without which a shell completes nothing")
+    return EXIT_OK
+
+
+def _state(*, as_json: bool) -> int:
+    from ragmem.services.shell_completion import installation
+
+    found = []
+    for shell in ShellName:
+        try:
+            plan = installation(shell.value, os.environ, home=Path.home())
+        except UsageError as error:
+            found.append({"shell": shell.value, "state": "another's", "file": "", "note": str(error)})
+            continue
+        state = "installed" if plan.change == "unchanged" else "older" if plan.file.exists() else "absent"
+        note = (
+            f"{plan.start_up} lacks its lines"
+            if state != "absent" and plan.start_up_change == "needed"
+            else ""
+        )
+        found.append({"shell": shell.value, "state": state, "file": str(plan.file), "note": note})
+    if as_json:
+        say_json({"schema": SCHEMA, "shells": found})
+    else:
+        table(("shell", "state", "file", "note"), [list(one.values()) for one in found])
+    return EXIT_OK
+
+
+def _shell(given: ShellName | None) -> Any:
+    from ragmem.services.shell_completion import shell_in_use
+
+    return given.value if given else shell_in_use(_parent(), os.environ)
+
+
+def _parent() -> str:
+    """Return the name of the process that has started this one, or nothing where the system does not tell."""
+    told = Path(f"/proc/{os.getppid()}/comm")
+    if told.is_file():
+        return told.read_text(encoding="utf-8", errors="replace").strip()
+    try:
+        done = subprocess.run(  # noqa: S603 - nothing of it is anybody's text
+            ["ps", "-o", "comm=", "-p", str(os.getppid())],  # noqa: S607 - wherever the system has it
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=5,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _shape(plan: "Installation") -> dict[str, Any]:
+    return {
+        "shell": plan.shell,
+        "file": str(plan.file),
+        "change": plan.change,
+        "start_up": {"file": str(plan.start_up), "change": plan.start_up_change, "lines": list(plan.lines)},
+    }
+
+
+def _say(plan: "Installation", *, dry_run: bool) -> None:
+    would = "would be " if dry_run else ""
+    said = {
+        "written": f"{would}written",
+        "removed": f"{would}removed",
+        "unchanged": "up to date",
+        "absent": "not there",
+    }
+    say(printable(f"{plan.file}: {said[plan.change]}"))
+    match plan.start_up_change:
+        case "written" | "removed":
+            done = "added" if plan.start_up_change == "written" else "taken out"
+            say(printable(f"{plan.start_up}: lines {would}{done}"))
+        case "needed":
+            tell(
+                f"for {plan.shell} to find it, these lines belong in {plan.start_up} (--edit-rc writes them):"
+            )
+            for line in plan.lines:
+                tell(f"  {line}")
+        case "left":
+            tell(f"note: our lines still stand in {plan.start_up}: --remove --edit-rc takes them out")
+    if plan.change in {"written", "unchanged"} and not dry_run and plan.start_up_change != "needed":
+        tell(f"every new {plan.shell} completes ragmem")

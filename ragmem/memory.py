@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ragmem.services.progress import Progress
     from ragmem.services.query import Answer, Policy, Question
     from ragmem.services.reembed import ModelStanding, Reembedded
+    from ragmem.services.reporting.latency import Latency
     from ragmem.services.respite import Respite
     from ragmem.services.seed_report import SeedReport
 
@@ -138,6 +139,22 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         reranker = self.settings.reranker
         rerank = reranking(lambda: self.models.reranker, reranker, self._reranking_respite)
         return Assistance(calibration, self.expand, rerank, reranker.candidates)
+
+    def latency(self, *, projects: Sequence[str] | None = None, questions: int = 100) -> "Latency":
+        """Ask so many questions made of stored titles, and return how long they took; counts no recall."""
+        from ragmem.catalog.figures import Figures
+        from ragmem.services.query import Question
+        from ragmem.services.reporting.latency import measured
+
+        self.require()
+        titles = Figures(self.catalog.database, projects).titles(questions + 1)
+        named = None if projects is None else tuple(projects)
+
+        def ask(title: str) -> "Answer":
+            asked = Question(title, projects=named, limit=self.settings.query.limit)
+            return self.query(title, question=asked)
+
+        return measured(ask, titles)
 
     def context(
         self,

@@ -1,18 +1,22 @@
 """The methods of an open memory for what assistants are given: the log of it, and their memory file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.domain.model import USER
 from ragmem.errors import UsageError
-from ragmem.opening import Opened
+from ragmem.opening import Opened, now
 
 if TYPE_CHECKING:
     from ragmem.services.injection_list import Listed
+    from ragmem.services.plots.model import Plot
     from ragmem.services.refresh import Index
     from ragmem.services.refresh_file import Refreshed
+    from ragmem.services.reporting.latency import Latency
+    from ragmem.services.reporting.reading import Reading
+    from ragmem.services.reporting.report import Report
 
 # Services are imported where they are used: a question must not pay for what only these need.
 
@@ -33,6 +37,62 @@ class Telling(Opened):
         self.require()
         wanted = known_id(self.catalog, memory) if memory else ""
         return listed(self.catalog, session=session, memory=wanted, since=since, limit=limit)
+
+    def plots(
+        self,
+        names: Sequence[str] = (),
+        *,
+        projects: Sequence[str] | None = None,
+        private: bool = False,
+        latency: "Latency | None" = None,
+        at: datetime | None = None,
+    ) -> "dict[str, Plot]":
+        """Return plots of these projects (None: of all) by their names; see `services.reporting.table`."""
+        from ragmem.services.reporting.table import plots_of
+
+        return plots_of(self._reading(projects, latency, at, private=private), names)
+
+    def report(
+        self,
+        *,
+        where: str,
+        projects: Sequence[str] | None = None,
+        private: bool = False,
+        latency: "Latency | None" = None,
+        at: datetime | None = None,
+    ) -> "Report":
+        """Return a report of these projects (None: of all), which it calls `where`.
+
+        With `private` without names and titles. The same for the same store, moment and latency.
+        """
+        from ragmem import __version__
+        from ragmem.services.reporting.report import report_of
+
+        reading = self._reading(projects, latency, at, private=private)
+        return report_of(reading, where=where, version=__version__)
+
+    def _reading(
+        self,
+        projects: Sequence[str] | None,
+        latency: "Latency | None",
+        at: datetime | None,
+        *,
+        private: bool,
+    ) -> "Reading":
+        from ragmem.services.reporting.latency import latency_plot
+        from ragmem.services.reporting.reading import Reading
+
+        self.require()
+        return Reading(
+            self.catalog,
+            lambda: self.store,
+            self.settings.decay,
+            self.settings.lifecycle.policy,
+            at or now(),
+            projects,
+            private,
+            latency_plot(latency) if latency else None,
+        )
 
     def plan_refresh(
         self,

@@ -1,10 +1,15 @@
 """Make the usual plots of plain numbers: bars of counts, and a histogram of values."""
 
+import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from ragmem.domain.charts import Mark
 from ragmem.services.plots.model import Axis, Columns, Layer, Row, Scale, Stacks, refuse_all_but_numbers
-from ragmem.services.plots.ticks import ranged, written
+from ragmem.services.plots.ticks import SAME, ranged, written
+
+MOST_RATIOS = 60
+"""Classes of a logarithmic histogram; of more, as many are taken together as are needed."""
 
 
 def bars_of(
@@ -26,23 +31,32 @@ def histogram_of(
     marks: Sequence[Mark] = (),
     note: str = "",
 ) -> Columns:
-    """Return how often values occur, in classes of equal width between round numbers.
+    """Return how often values occur, in classes of equal width between round numbers, about so many.
 
-    On a logarithmic axis the classes are of equal ratio. `marks` are at values. Raises ValueError for values
-    that cannot be drawn on the axis.
+    On a logarithmic axis there are ten classes from each power of ten to the next (Renard's preferred
+    numbers). `marks` are at values. Raises ValueError for values that cannot be drawn on the axis.
     """
     refuse_all_but_numbers([*values, *(mark.at for mark in marks)], above_nought=x.scale is Scale.LOG)
-    axis = ranged(values, x)
-    edges = [_at(axis.low, axis.high, place / classes, x.scale) for place in range(classes)]
-    counts = [0.0] * classes
+    edges = _ratios(values) if x.scale is Scale.LOG else ranged(values, x, wanted=classes).ticks
+    counts = [0.0] * (len(edges) - 1)
     for value in values:
-        counts[min(classes - 1, int(axis.share(value) * classes))] += 1
-    placed = [Mark(axis.share(mark.at) * classes, mark.label) for mark in marks]
-    names = [written(edge) for edge in edges]
+        counts[max(0, min(len(counts), bisect_right(edges, value)) - 1)] += 1
+    placed = [Mark(_place(mark.at, edges), mark.label) for mark in marks]
+    names = [written(float(f"{edge:.2g}")) if x.scale is Scale.LOG else written(edge) for edge in edges[:-1]]
     return Columns(title, x, Axis(counted), names, [Layer(counted, counts)], placed, note)
 
 
-def _at(low: float, high: float, share: float, scale: Scale) -> float:
-    if scale is Scale.LOG:
-        return float(low * (high / low) ** share)
-    return low + (high - low) * share
+def _ratios(values: Sequence[float]) -> tuple[float, ...]:
+    """Return edges ten of which lead from a power of ten to the next, around the values."""
+    logs = [10 * math.log10(value) for value in values] or [0.0]
+    first, last = math.floor(min(logs) + SAME), math.floor(max(logs) + SAME) + 1
+    step = max(1, (last - first) // MOST_RATIOS)
+    return tuple(10.0 ** (number / 10) for number in range(first, last + step, step))
+
+
+def _place(value: float, edges: Sequence[float]) -> float:
+    """Return before, in or behind which class a value lies, with the share of the class."""
+    number = bisect_right(edges, value) - 1
+    if number < 0 or number >= len(edges) - 1:
+        return float(max(0, min(len(edges) - 1, number)))
+    return number + (value - edges[number]) / (edges[number + 1] - edges[number])

@@ -1,0 +1,59 @@
+"""What connects: relations of entities, and connections of memories."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ragmem.errors import BackendError
+from ragmem.ports import ShowsGraph
+from ragmem.services.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Scale
+from ragmem.services.reporting.reading import Reading
+
+
+def degree(reading: Reading) -> Plot:
+    """Return how many entities have how many relations."""
+    x, y = Axis("relations of an entity", scale=Scale.LOG), Axis("entities", scale=Scale.LOG)
+    title = "Degrees in the graph of entities"
+    try:
+        store = reading.open_store()
+        if not isinstance(store, ShowsGraph):
+            return Curves(title, x, y, [], note="This store does not show its graph.")
+        found = Counter(
+            count for project in reading.figures.by_project() for _, count in store.nodes(project)
+        )
+    except BackendError as error:
+        return Curves(title, x, y, [], note=f"The store cannot be read: {error}.")
+    alone = found.pop(0, 0)
+    entities = sum(found.values())
+    relations = sum(count * number for count, number in found.items()) // 2
+    note = (
+        f"{entities + alone:,} entities, {relations:,} relations; {found.get(1, 0):,} have one relation,"
+        f" {alone:,} none, the most connected {max(found, default=0):,}."
+    )
+    points = [(float(count), float(number)) for count, number in sorted(found.items())]
+    return Curves(title, x, y, [Line("entities", points)], note=note, joined=False)
+
+
+def connections(reading: Reading) -> Plot:
+    """Return how many connections the memories have."""
+    found = reading.figures.connected()
+    names = ["0", "1", "2", "3-5", "6-10", "11-20", "21-50", ">50"]
+    counts = classed(found, (0, 1, 2, 5, 10, 20, 50))
+    every = sum(found.values())
+    alone = found.get(0, 0)
+    note = f"{every - alone:,} of {every:,} are connected with another one." if every else ""
+    return Columns(
+        "Connections of a memory",
+        Axis("connections"),
+        Axis("memories"),
+        names,
+        [Layer("memories", counts)],
+        note=note,
+    )
+
+
+def classed(found: Mapping[int, int], ends: Sequence[int]) -> list[float]:
+    """Return how many are in each class: up to the first end, up to the second, ..., and above the last."""
+    counts = [0.0] * (len(ends) + 1)
+    for number, count in found.items():
+        counts[sum(number > end for end in ends)] += count
+    return counts

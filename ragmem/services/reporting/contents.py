@@ -1,0 +1,61 @@
+"""What a memory holds: tiers, sources, projects, and what most of it mentions."""
+
+from collections import Counter
+
+from ragmem.services.plots.making import bars_of
+from ragmem.services.plots.model import Plot, Row, Stacks
+from ragmem.services.reporting.reading import LONGEST, Reading
+
+
+def tiers(reading: Reading) -> Plot:
+    """Return which tier the memories of each source are in."""
+    found = reading.figures.tiers()
+    parts = [tier for tier in ("ingest", "summarize", "discard") if any(two == tier for _, two in found)]
+    parts += sorted({two for _, two in found} - set(parts))
+    totals = Counter[str]()
+    for (source, _), count in found.items():
+        totals[source] += count
+    told = reading.source_names([*totals])
+    largest = sorted(totals, key=lambda source: (-totals[source], source))
+    return Stacks(
+        "Tiers per source",
+        "memories",
+        parts,
+        [Row(told[one], [found.get((one, part), 0) for part in parts]) for one in largest[:LONGEST]],
+        "Verbatim (ingest), as a summary (summarize), or in full text only (discard).",
+        "source",
+    )
+
+
+def sources(reading: Reading) -> Plot:
+    """Return the biggest sources."""
+    found = reading.figures.sources()[:LONGEST]
+    told = reading.source_names([one.source for one in found])
+    return Stacks(
+        "Biggest sources",
+        "memories",
+        ["memories"],
+        [Row(told[one.source], [one.memories], f"{one.characters / 1e6:,.1f} M letters") for one in found],
+        named="source",
+    )
+
+
+def projects(reading: Reading) -> Plot:
+    """Return how many memories each project has."""
+    found = reading.figures.by_project()
+    known = reading.catalog.projects.names()
+    shown = {
+        f"project {number}" if reading.private else reading.shown(known.get(one, one)): count
+        for number, (one, count) in enumerate([*found.items()][:LONGEST], 1)
+    }
+    return bars_of("Projects", shown, counted="memories", named="project")
+
+
+def topics(reading: Reading) -> Plot:
+    """Return which entities most memories mention."""
+    found = reading.figures.mentioned(LONGEST)
+    shown = {
+        f"entity {number}" if reading.private else reading.shown(name): count
+        for number, (name, count) in enumerate(found, 1)
+    }
+    return bars_of("What most memories mention", shown, counted="memories", named="entity")

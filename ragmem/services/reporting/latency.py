@@ -1,0 +1,59 @@
+"""How long questions take on this machine: asked one after the other, with words of the memory itself."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragmem.domain.charts import Mark
+from ragmem.services.plots.making import histogram_of
+from ragmem.services.plots.model import Axis, Columns, Scale
+
+QUESTIONS = 100
+"""Questions that are asked unless somebody wants another number."""
+
+LEAST_MS = 0.01
+"""What a clock cannot tell from nothing is shown as this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """What was measured, in milliseconds: the first question, which opens what it needs, and the others."""
+
+    first: float
+    others: Sequence[float]
+
+    def share(self, part: float) -> float:
+        """Return the time that this share of the questions keep to; 0 where none was asked."""
+        if not self.others:
+            return 0.0
+        return sorted(self.others)[min(len(self.others) - 1, int(part * len(self.others)))]
+
+
+def measured(
+    ask: Callable[[str], object], questions: Sequence[str], *, clock: Callable[[], float] = time.perf_counter
+) -> Latency:
+    """Ask the questions, each once, and return how long it took; what `ask` raises goes on."""
+    times = []
+    for question in questions:
+        began = clock()
+        ask(question)
+        times.append(max(LEAST_MS, (clock() - began) * 1000))
+    return Latency(times[0] if times else 0.0, times[1:])
+
+
+def latency_plot(found: Latency) -> Columns:
+    """Return the times as a histogram with the middle one and the one that 95 of 100 keep to."""
+    half, most = found.share(0.5), found.share(0.95)
+    known = bool(found.others)
+    return histogram_of(
+        "Time of a question",
+        found.others,
+        Axis("time", "ms", Scale.LOG),
+        counted="questions",
+        marks=[Mark(half, f"p50 {half:.1f} ms"), Mark(most, f"p95 {most:.1f} ms")] if known else [],
+        note=f"{len(found.others):,} questions made of stored titles, one after the other in one process;"
+        f" half of them took {half:.1f} ms at most, 95 of 100 {most:.1f} ms. The first, which opens what is"
+        f" needed, took {found.first:,.0f} ms."
+        if known
+        else "There are not two titles to ask with.",
+    )

@@ -1,0 +1,172 @@
+"""A report as one HTML file: no script, nothing from elsewhere, readable in light, in dark, and on paper."""
+
+import base64
+import hashlib
+from collections.abc import Iterator
+
+from ragmem.domain.svg_text import xml
+from ragmem.services.plots.model import Plot
+from ragmem.services.plots.numbers import Cell, table_of
+from ragmem.services.plots.picture import inline
+from ragmem.services.plots.style import STYLE, VARIABLES
+from ragmem.services.plots.ticks import whole
+from ragmem.services.reporting.report import CHAPTERS, Report
+
+_PAGE_STYLE = """\
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 66rem; padding: 1.5rem 1rem 3rem; background: var(--ground);
+  color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  overflow-wrap: anywhere }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem }
+h2 { font-size: 1.2rem; margin: 2.25rem 0 .75rem; padding-bottom: .25rem;
+  border-bottom: 1px solid var(--rule) }
+h3 { font-size: 1rem; margin: 0 0 .5rem }
+a { color: var(--s0) }
+:focus-visible { outline: 2px solid var(--s0); outline-offset: 2px }
+.made, figcaption, summary { color: var(--faint); font-size: .875rem }
+.made { margin: 0 }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; margin: 1rem 0 0; list-style: none }
+.plots { display: grid; gap: 2rem 2.5rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)) }
+figure { margin: 0; min-width: 0; break-inside: avoid }
+figure svg { display: block; width: 100%; height: auto; max-width: 36rem }
+figcaption { margin: .5rem 0 .25rem; max-width: 36rem }
+summary { cursor: pointer; width: max-content; max-width: 100% }
+.scroll { overflow: auto; max-height: 20rem; max-width: 36rem }
+table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums }
+caption { text-align: left; color: var(--faint); padding: .25rem 0 }
+th, td { padding: .15rem .75rem .15rem 0; text-align: left; font-weight: 400;
+  border-bottom: 1px solid var(--rule) }
+thead th { font-weight: 600 }
+.number { text-align: right }
+footer { margin-top: 3rem; padding-top: .75rem; border-top: 1px solid var(--rule); color: var(--faint);
+  font-size: .875rem }
+@media print {
+  body { max-width: none; padding: 0; font-size: 10pt }
+  nav, details { display: none }
+  h2 { break-after: avoid }
+  .plots { grid-template-columns: 1fr 1fr; gap: 1.25rem }
+}
+"""
+
+_ALL_STYLE = f"\n{VARIABLES}{STYLE}{_PAGE_STYLE}"
+
+
+def page(report: Report) -> str:
+    """Return the document; the same for the same report."""
+    digest = base64.b64encode(hashlib.sha256(_ALL_STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="referrer" content="no-referrer">',
+            '<meta name="color-scheme" content="light dark">',
+            f'<meta name="generator" content="ragmem {xml(report.version)}">',
+            f"<title>{xml(report.title)}</title>",
+            f"<style>{_ALL_STYLE}</style>",
+            "</head>",
+            "<body>",
+            *_head(report),
+            "<main>",
+            *_told(report),
+            *_chapters(report),
+            "</main>",
+            *_foot(report),
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield "<header>"
+    yield f"<h1>{xml(report.title)}</h1>"
+    made = f"{report.made:%Y-%m-%dT%H:%M:%SZ}"
+    yield (
+        f'<p class="made">As of <time datetime="{made}">{report.made:%Y-%m-%d %H:%M} UTC</time>,'
+        f" {report.memories:,} memories, ragmem {xml(report.version)}</p>"
+    )
+    yield '<nav aria-label="Contents"><ul>'
+    yield '<li><a href="#told">What stands out</a></li>'
+    for number, chapter in enumerate(_shown_chapters(report), 1):
+        yield f'<li><a href="#chapter-{number}">{xml(chapter)}</a></li>'
+    yield "</ul></nav>"
+    yield "</header>"
+
+
+def _told(report: Report) -> Iterator[str]:
+    yield '<section aria-labelledby="told">'
+    yield '<h2 id="told">What stands out</h2>'
+    yield "<ul>"
+    for sentence in report.sentences:
+        parts = xml(sentence[:1].upper() + sentence[1:]).split("`")
+        # What stands between backticks is a command.
+        parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+        yield f"<li>{''.join(parts)}</li>"
+    yield "</ul>"
+    yield "</section>"
+
+
+def _shown_chapters(report: Report) -> dict[str, list[str]]:
+    found = {chapter: [name for name in names if name in report.plots] for chapter, names in CHAPTERS.items()}
+    return {chapter: names for chapter, names in found.items() if names}
+
+
+def _chapters(report: Report) -> Iterator[str]:
+    for number, (chapter, names) in enumerate(_shown_chapters(report).items(), 1):
+        yield f'<section aria-labelledby="chapter-{number}">'
+        yield f'<h2 id="chapter-{number}">{xml(chapter)}</h2>'
+        yield '<div class="plots">'
+        for name in names:
+            yield from _figure(name, report.plots[name])
+        yield "</div>"
+        yield "</section>"
+
+
+def _figure(name: str, plot: Plot) -> Iterator[str]:
+    yield f'<figure id="{name}" aria-labelledby="{name}-name">'
+    yield f'<h3 id="{name}-name">{xml(plot.title)}</h3>'
+    yield inline(plot, name=name)
+    if plot.note:
+        yield f"<figcaption>{xml(plot.note)}</figcaption>"
+    columns, rows = table_of(plot)
+    if rows:
+        yield "<details>"
+        yield f"<summary>The numbers of: {xml(plot.title)}</summary>"
+        # It scrolls, so it must be reachable by keyboard, and then it needs a name.
+        yield f'<div class="scroll" role="region" tabindex="0" aria-label="{xml(plot.title)}: numbers">'
+        yield f"<table><caption>{xml(plot.title)}</caption>"
+        head = "".join(_heading(column, rows, place) for place, column in enumerate(columns))
+        yield f"<thead><tr>{head}</tr></thead>"
+        yield "<tbody>"
+        for row in rows:
+            yield f"<tr>{''.join(map(_cell, range(len(row)), row))}</tr>"
+        yield "</tbody></table>"
+        yield "</div>"
+        yield "</details>"
+    yield "</figure>"
+
+
+def _heading(column: str, rows: list[list[Cell]], place: int) -> str:
+    number = "" if isinstance(rows[0][place], str) else ' class="number"'
+    return f'<th scope="col"{number}>{xml(column)}</th>'
+
+
+def _cell(place: int, cell: Cell) -> str:
+    told = xml(cell) if isinstance(cell, str) else whole(cell)
+    number = "" if isinstance(cell, str) else ' class="number"'
+    return f"<td{number}>{told}</td>" if place else f'<th scope="row"{number}>{told}</th>'
+
+
+def _foot(report: Report) -> Iterator[str]:
+    yield "<footer>"
+    if report.private:
+        yield "<p>Without titles and names: only counts.</p>"
+    yield "<p>Counted on the machine where the memory lies. This file loads nothing and sends nothing.</p>"
+    yield "</footer>"

@@ -1,0 +1,52 @@
+"""What the plots of a memory are made of, and how names are shown in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.figures import Figures
+from ragmem.domain.decay import DecayPolicy
+from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
+from ragmem.domain.redaction import redact
+from ragmem.ports import Store
+from ragmem.services.plots.model import Plot
+
+LAYERS = 5
+"""Sources that are told apart; the rest are added up."""
+
+SHIPPED = frozenset({*CURATED, "reflections", "sessions", "transcripts", "documents", "ingest"})
+"""Sources whose names tell nothing of a person: those of sources.toml, and what was handed in."""
+
+LONGEST = 15
+"""Bars of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What plots are made of: of which projects (None: all), as of when, and without names if `private`."""
+
+    catalog: Catalog
+    open_store: Callable[[], Store]
+    decay: DecayPolicy
+    lifecycle: LifecyclePolicy
+    now: datetime
+    projects: Sequence[str] | None = None
+    private: bool = False
+    latency: Plot | None = None
+    """What was measured, if somebody asked for it."""
+    figures: Figures = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "figures", Figures(self.catalog.database, self.projects))
+
+    def shown(self, name: str) -> str:
+        """Return a name in one line without secrets."""
+        line = " ".join(redact(name)[0].split())
+        return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
+
+    def source_names(self, sources: Sequence[str]) -> dict[str, str]:
+        """Return source -> its name, or a number where it may tell something private."""
+        hidden = [one for one in sorted(sources) if self.private and one not in SHIPPED]
+        numbers = {one: f"source {number}" for number, one in enumerate(hidden, 1)}
+        return {one: numbers.get(one) or self.shown(one) for one in sources}

@@ -1,0 +1,173 @@
+"""A report of a memory: its plots in chapters, and what stands out in them, told by rules."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ragmem.catalog.rows import from_stamp
+from ragmem.services.plots.model import Columns, Curves, Plot, Stacks
+from ragmem.services.plots.numbers import plot_shape
+from ragmem.services.reporting.reading import Reading
+from ragmem.services.reporting.table import plots_of
+
+CHAPTERS: Mapping[str, Sequence[str]] = {
+    "What there is": ("sources", "tiers", "projects", "topics"),
+    "When": ("ages", "weeks", "growth", "decay"),
+    "What connects": ("degree", "connections"),
+    "How it lives": ("states", "kept", "archive", "gc"),
+    "Of what use it is": ("recalls", "injections", "latency"),
+}
+"""Chapters of a report with their plots."""
+
+MOST = 0.5
+"""Share from which one source is most of a memory."""
+
+LITTLE = 0.3
+"""Share of connected memories below which few are."""
+
+STALE = timedelta(days=30)
+"""Time without a run of gc, or without a new memory, that is worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Plots by name, and sentences; `where` names the projects, `made` is the moment it is as of."""
+
+    where: str
+    made: datetime
+    version: str
+    private: bool
+    memories: int
+    sentences: Sequence[str]
+    plots: Mapping[str, Plot]
+
+    @property
+    def title(self) -> str:
+        """What the report is of."""
+        return f"The memory of {self.where}"
+
+
+def report_of(reading: Reading, *, where: str, version: str) -> Report:
+    """Return the report; the same for the same store, moment and measured latency."""
+    plots = plots_of(reading)
+    return Report(
+        "some projects" if reading.private and reading.projects is not None else reading.shown(where),
+        reading.now,
+        version,
+        reading.private,
+        reading.figures.total(),
+        list(_told(reading, plots)),
+        plots,
+    )
+
+
+def report_shape(report: Report) -> dict[str, Any]:
+    """Return a report as JSON fields."""
+    return {
+        "title": report.title,
+        "made_at": report.made.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "version": report.version,
+        "private": report.private,
+        "memories": report.memories,
+        "sentences": list(report.sentences),
+        "plots": {name: plot_shape(plot) for name, plot in report.plots.items()},
+    }
+
+
+def _told(reading: Reading, plots: Mapping[str, Plot]) -> Iterator[str]:
+    figures = reading.figures
+    total = figures.total()
+    if not total:
+        yield "Nothing is stored yet: `ragmem seed` reads what lies on disk."
+        return
+    yield from _size(reading, plots, total)
+    yield from _time(reading)
+    connections = plots["connections"]
+    if isinstance(connections, Columns):
+        alone = int(connections.totals[0])
+        few = "only " if 1 - alone / total < LITTLE else ""
+        share = f"{1 - alone / total:.0%}"
+        yield f"{few}{share} of the memories are connected with another one; {alone:,} are alone."
+    degree = plots["degree"]
+    if isinstance(degree, Curves) and degree.lines:
+        yield f"The graph has {degree.note}"
+    yield from _life(reading, plots, total)
+    yield from _use(plots, total)
+
+
+def _size(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+    sources = reading.figures.sources()
+    letters = sum(one.characters for one in sources)
+    yield (
+        f"{total:,} memories from {_many(len(sources), 'source')} with {letters / 1e6:,.1f} million letters"
+        f" in {_many(len(reading.figures.by_project()), 'project')}."
+    )
+    shown = plots["sources"]
+    if isinstance(shown, Stacks) and len(sources) > 1 and sources[0].memories > MOST * total:
+        share = sources[0].memories / total
+        yield f"{share:.0%} of them come from {shown.rows[0].label}."
+    tiers = reading.figures.tiers()
+    little = sum(count for (_, tier), count in tiers.items() if tier == "discard")
+    if little:
+        yield f"{little:,} ({little / total:.0%}) say so little that they are kept in full text only."
+
+
+def _time(reading: Reading) -> Iterator[str]:
+    figures = reading.figures
+    extent, middle = figures.extent("event_at"), figures.middle("event_at")
+    if extent is None or middle is None:
+        return
+    first, last = map(from_stamp, extent)
+    yield (
+        f"They tell of {first:%Y-%m-%d} to {last:%Y-%m-%d}; half of them are from"
+        f" {from_stamp(middle):%Y-%m-%d} or later."
+    )
+    if reading.now - last > STALE:
+        yield f"Nothing in it is newer than {(reading.now - last).days:,} days: is `ragmem seed` run?"
+
+
+def _life(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+    states = _counts(plots["states"])
+    if waiting := states.get("waiting", 0):
+        yield f"{waiting:,} wait for their vectors; `ragmem seed` or the next write makes them."
+    if superseded := states.get("superseded", 0):
+        yield f"{superseded:,} ({superseded / total:.0%}) are superseded by newer ones."
+    if archived := states.get("archived", 0):
+        rules = _counts(plots["archive"])
+        told = ", ".join(f"{count:,.0f} {rule}" for rule, count in rules.items())
+        yield f"{archived:,.0f} lie in the archive ({told}) and can be restored."
+    kept = _counts(plots["kept"])
+    if pinned := kept.get("pinned", 0):
+        yield f"{_many(int(pinned), 'memory', 'memories')} pinned, {kept.get('protected', 0):,} protected."
+    runs = reading.catalog.gc_runs.latest(1)
+    if not runs:
+        yield "gc never ran here: nothing was merged or archived."
+    elif reading.now - runs[0].started > STALE:
+        yield f"gc last ran {(reading.now - runs[0].started).days:,} days ago."
+
+
+def _use(plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+    recalls = plots["recalls"]
+    if isinstance(recalls, Columns) and (never := int(recalls.totals[0])) < total:
+        yield f"{total - never:,} ({(total - never) / total:.0%}) were recalled in a session."
+    given = plots["injections"]
+    if isinstance(given, Stacks) and given.rows:
+        good, bad, again, _ = (sum(row.counts[part] for row in given.rows) for part in range(4))
+        every = sum(sum(row.counts) for row in given.rows)
+        yield (
+            f"{every:,.0f} memories were given to sessions; {good:,.0f} of them are rated good,"
+            f" {bad:,.0f} bad, and {again:,.0f} more were recalled by another session too."
+        )
+    if "latency" in plots:
+        yield plots["latency"].note
+
+
+def _counts(plot: Plot) -> dict[str, float]:
+    """Return name -> count of a plot's bars that are not empty."""
+    rows = plot.rows if isinstance(plot, Stacks) else []
+    return {row.label: count for row in rows if (count := sum(row.counts))}
+
+
+def _many(count: int, noun: str, nouns: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

@@ -63,7 +63,7 @@ def origin_of(found: Settings, key: str) -> str:
 def test_an_empty_home_gives_the_eight_sources_and_the_published_decay(home: Path) -> None:
     found = read(home)
     assert [source.name for source in found.enabled_sources()] == EIGHT
-    assert [name for name in found.sources if name not in EIGHT] == ["transcripts"]
+    assert [name for name in found.sources if name not in EIGHT] == ["transcripts", "documents"]
     assert found.decay.half_lives_days == {
         Kind.PREFERENCE: 180,
         Kind.ARCHITECTURE: 90,
@@ -198,7 +198,7 @@ scope = "project"
 """,
     )
     found = read(home)
-    assert list(found.sources) == [*EIGHT, "transcripts", "notes"]
+    assert list(found.sources) == [*EIGHT, "transcripts", "documents", "notes"]
     assert not found.sources["skills"].enabled
     assert found.sources["memory"].kind is Kind.PREFERENCE
     assert found.sources["memory"].globs == ("~/.claude/projects/*/memory/*.md",)

@@ -322,6 +322,7 @@ def explained(match: Match) -> list[str]:
 
 
 def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
+    from ragmem.domain.document_place import document_place
     from ragmem.domain.redaction import redact
     from ragmem.services.session_line import session_line
     from ragmem.services.superseding import told_superseded
@@ -331,7 +332,11 @@ def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
         memory = match.memory
         title = printable(redact(memory.title or memory.uri)[0])
         say(f"{number}. {bold(title)}  {match.score:.2f}")
-        place = memory.source + (f" / {redact(match.chunk.heading)[0]}" if match.chunk.heading else "")
+        place = memory.source
+        if told := document_place(memory.metadata):
+            place += f": {redact(told)[0]}"
+        if match.chunk.heading:
+            place += f" / {redact(match.chunk.heading)[0]}"
         when = memory.event_time.strftime("%Y-%m-%d")
         more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
         more += f"  {told_superseded(match.superseded)}" if match.superseded else ""

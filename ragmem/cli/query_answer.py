@@ -27,6 +27,7 @@ def say_answer(
     answerer: "Answerer", answer: "Answer", *, home: str, tokens: int | None, as_json: bool, quiet: bool
 ) -> int:
     """Print the answer as it comes and then what it cites; 1 where nothing was found to answer from."""
+    from ragmem.domain.document_place import in_place
     from ragmem.domain.redaction import redact
     from ragmem.services.answering import Wanted, cited
     from ragmem.services.context import context
@@ -35,7 +36,10 @@ def say_answer(
         tell(f"note: {note}")
     block = context(answer, tokens=tokens, home=home)
     sources = [
-        redact(f"{memory.title or memory.short_id}, {memory.event_time:%Y-%m-%d}: {memory.uri}")[0]
+        redact(
+            f"{memory.title or memory.short_id}, {memory.event_time:%Y-%m-%d}:"
+            f" {in_place(memory.uri, memory.metadata)}"
+        )[0]
         for memory in block.memories
     ]
     if not block.text:

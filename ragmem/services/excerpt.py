@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from ragmem.domain.document_place import in_place
 from ragmem.domain.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, reaching, runs
 from ragmem.domain.model import Chunk, Memory
 from ragmem.domain.redaction import Secret, cover, find_secrets, redact
@@ -206,7 +207,9 @@ class Excerpt:
         uri = " ".join(self.memory.uri.split())
         if not uri.startswith(("/", "~")):
             return ""
-        return "~" + uri[len(self._home) :] if self._home and uri.startswith(f"{self._home}/") else uri
+        if self._home and uri.startswith(f"{self._home}/"):
+            uri = "~" + uri[len(self._home) :]
+        return in_place(uri, self.memory.metadata)
 
 
 def _repeats(line: str, title: str) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ragmem.domain.document_place import LOCATOR, document_place
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.records import FIELDS, fields_text, record_of
 from ragmem.domain.redaction import cover, find_secrets, redact_document
@@ -19,6 +20,8 @@ def memory_shape(memory: Memory, *, verbatim: bool = False) -> dict[str, Any]:
         "source": memory.source,
         "uri": memory.uri,
         "title": memory.title,
+        "place": document_place(memory.metadata),
+        "locator": memory.metadata.get(LOCATOR, ""),
         "kind": memory.kind.value,
         "category": memory.category.value,
         "tier": memory.tier.value,

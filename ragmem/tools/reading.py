@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragmem.domain.document_place import in_place
 from ragmem.domain.excerpts import CHARACTERS_PER_TOKEN, announces, atoms, estimate_tokens
 from ragmem.domain.model import Memory
 from ragmem.domain.redaction import cover, find_secrets
@@ -125,7 +126,7 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
         said.append(memory.category.value)
     said += [memory.source, call.told_project(memory.scope.project), one_line(memory.title, 120)]
     if memory.uri.startswith("/"):
-        said.append(call.told_path(memory.uri))
+        said.append(in_place(call.told_path(memory.uri), memory.metadata))
     lines = [" | ".join(filter(None, said))]
     if superseded:
         lines.append(f"{told_superseded(superseded)}: {one_line(superseded.reason, 160)}")

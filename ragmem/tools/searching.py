@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from ragmem.domain.document_place import document_place
 from ragmem.domain.excerpts import announces, atoms
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import USER, Kind, Match
@@ -82,6 +83,8 @@ def hit_lines(match: Match, words: set[str], *, project: str = "") -> list[str]:
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.source}"]
     if project:
         said.append(project)
+    if place := document_place(memory.metadata):
+        said.append(one_line(place, TITLE))
     if match.superseded:
         said.append(told_superseded(match.superseded))
     title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE)

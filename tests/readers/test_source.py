@@ -26,8 +26,8 @@ def notes(tmp_path: Path, reader: ReaderName = "markdown") -> SourceSpec:
 
 
 def test_every_reader_that_a_source_may_name_exists() -> None:
-    # Transcripts are streamed, by a reader of their own.
-    assert {*READERS, "transcripts"} == set(get_args(ReaderName))
+    # Transcripts are streamed, and documents read in a process apart, by readers of their own.
+    assert {*READERS, "transcripts", "documents"} == set(get_args(ReaderName))
 
 
 def test_a_bad_file_stays_with_itself(tmp_path: Path, configuration: Settings) -> None:

@@ -30,6 +30,8 @@ SUMMARY: dict[str, Any] = {
     "source": "memory",
     "uri": "/home/ada/notes/deploy.md",
     "title": "Deploy",
+    "place": "",
+    "locator": "",
     "kind": "architecture",
     "category": "none",
     "tier": "ingest",
@@ -65,6 +67,8 @@ class Described(Shape):
     source: str
     uri: str = Field(description="Where it comes from: a path, path#part, or a given name.")
     title: str
+    place: str = Field(description='Where in a document it stands: "report.pdf, page 3"; empty for others.')
+    locator: str = Field(description='The same as behind the # of its uri: "page=3".')
     kind: Kind
     category: Category
     tier: Tier

@@ -24,7 +24,8 @@ _FEWEST_REPEATED = 3
 _OCR_SCALE = 200 / 72
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _NO_TITLE = re.compile(
-    r"untitled|\(?anonymous\)?|unspecified|microsoft \w+ - .*|.*\.(?:docx?|pptx?|xlsx?|tex|indd|dvi|pdf)",
+    r"untitled|\(?anonymous\)?|\(?unspecified\)?"
+    r"|microsoft \w+ - .*|.*\.(?:docx?|pptx?|xlsx?|tex|indd|dvi|pdf)",
     re.IGNORECASE,
 )
 _LEADER = re.compile(r"(?:\s?\.){4,}")  # of a table of contents
@@ -155,7 +156,9 @@ def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[
     facts = document.get_metadata_dict(skip_empty=True)
     title = _title(facts.get("Title", ""), laid, levels, body) or PurePath(path).stem
     metadata = {
-        name.lower(): facts[name] for name in ("Author", "Subject", "Keywords") if facts.get(name, "").strip()
+        name.lower(): told
+        for name in ("Author", "Subject", "Keywords")
+        if (told := facts.get(name, "").strip()) and not _NO_TITLE.fullmatch(told)
     }
     return Converted(tuple(parts), title, _moment(facts.get("CreationDate", "")), metadata, tuple(warnings))
 

@@ -15,7 +15,8 @@ _NOTE = re.compile(r"\[\^[^\]]+\]:")
 _MARK = re.compile(r"[•●○▪‣·*\u2013-]|\(?(?:\d{1,3}|[a-z])[.)]")
 _SAME_LEFT = 30.0  # points
 _SHORT = 0.6
-_APART = 0.55  # of a line's height, between paragraphs
+_APART = 0.3  # of a line's height, more than between the lines of a paragraph
+_FARTHEST = 1.1
 _RESIZED = 0.12
 _CAPTION_APART = 3.0  # heights of a line, between a caption and its table
 _FEWEST_ROWS = 2
@@ -40,6 +41,7 @@ class Block:
 def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
     """Return the blocks of a page in reading order."""
     rows = [_itemized(row) for row in rows]
+    usual = _usual_gap(rows)
     widths = [(line.box.left, line.box.width) for row in rows for line in row if len(row) == 1]
     blocks: list[Block] = []
     paragraph: list[Line] = []
@@ -64,7 +66,7 @@ def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
             number += count
             continue
         line = _joined(row)
-        if paragraph and _parts(paragraph[-1], line):
+        if paragraph and _parts(paragraph[-1], line, usual):
             end_paragraph()
         paragraph.append(line)
         number += 1
@@ -124,13 +126,39 @@ def _joined(row: Sequence[Line]) -> Line:
     )
 
 
-def _parts(before: Line, line: Line) -> bool:
+def _usual_gap(rows: Sequence[Sequence[Line]]) -> float:
+    """Return the gap between lines of a paragraph, in heights of a line: that of the narrower ones."""
+    gaps = sorted(
+        (below[0].box.top - above[0].box.bottom) / below[0].size
+        for above, below in pairwise(rows)
+        if above[0].size and below[0].size and below[0].box.top >= above[0].box.top
+    )
+    return max(0.0, gaps[len(gaps) // 4]) if gaps else 0.0
+
+
+def _parts(before: Line, line: Line, usual: float) -> bool:
     """Tell whether a line begins a paragraph of its own."""
     gap = line.box.top - before.box.bottom
+    apart = min(usual + _APART, _FARTHEST) * max(line.size, 1.0)
     resized = abs(line.size - before.size) > _RESIZED * max(line.size, before.size)
-    elsewhere = gap < -line.box.height or line.box.left > before.box.right
+    edges = [(edge(line.box) - edge(before.box)) for edge in (_left, _middle, _right)]
+    # A centred title above a heading at the left.
+    misaligned = min(abs(one) for one in edges) > line.size
+    elsewhere = misaligned or gap < -line.box.height or line.box.left > before.box.right
     begins = bool(_ITEM.match(line.text) or _NOTE.match(line.text))
-    return gap > _APART * max(line.size, 1.0) or resized or elsewhere or line.bold != before.bold or begins
+    return gap > apart or resized or elsewhere or line.bold != before.bold or begins
+
+
+def _left(box: Box) -> float:
+    return box.left
+
+
+def _middle(box: Box) -> float:
+    return (box.left + box.right) / 2
+
+
+def _right(box: Box) -> float:
+    return box.right
 
 
 def _paragraph(lines: Sequence[Line], widths: Sequence[tuple[float, float]]) -> Block:

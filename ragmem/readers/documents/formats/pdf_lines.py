@@ -4,11 +4,16 @@ import ctypes
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 _HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-"}  # as PDFium tells of a hyphen at the end of a line
 _NOTE_MARKS = frozenset("0123456789*†‡§")
 _RAISED = 0.82  # a note's mark is smaller than so much of what it stands beside
+_BESIDE = 0.6  # of the height, that words of one row share; lines of two columns may share less
+_SAME_BASE = 0.15
+_WIDE = 2.0  # of the height, that no blank in running text is wider than
+_USUAL = 1.8  # times the usual blank of a row
 _GAP = 0.9  # of a line's height, from which what follows is another column or cell
 _BOLD_WEIGHT = 600
 _NAME_BYTES = 200
@@ -68,7 +73,7 @@ def lines_of(page: Any, *, without: Sequence[Box] = ()) -> list[Line]:
     text_page = page.get_textpage()
     try:
         words = [word for word in _words(page, text_page) if not any(box.holds(word.box) for box in without)]
-        return [_line(text_page, segment) for row in _rows(words) for segment in _segments(row)]
+        return [_line(text_page, segment) for segment in _segments(words)]
     finally:
         text_page.close()
 
@@ -143,32 +148,60 @@ def _jumps(before: Box, box: Box) -> bool:
     return small < _RAISED * large or elsewhere or box.left - before.right > before.height
 
 
-def _rows(words: Sequence[_Word]) -> list[list[_Word]]:
-    """Return words that stand side by side, from top to bottom, each row from left to right."""
-    rows: list[list[_Word]] = []
-    edges: Box | None = None
-    for word in sorted(words, key=lambda word: (word.box.top + word.box.bottom, word.box.left)):
-        if edges is not None:
-            shared = min(edges.bottom, word.box.bottom) - max(edges.top, word.box.top)
-            if shared >= 0.5 * min(edges.height, word.box.height):
-                rows[-1].append(word)
-                if word.box.height > edges.height:
-                    edges = word.box
-                continue
-        rows.append([word])
-        edges = word.box
-    return [sorted(row, key=lambda word: word.box.left) for row in rows]
+def _segments(words: Sequence[_Word]) -> Iterator[list[_Word]]:
+    """Yield words that stand side by side without a wide gap, from top to bottom.
+
+    Words that follow one another in the file and on the page belong together. Runs of words on one base line
+    do where the gap between them is no wider than others there: a justified line has wide ones.
+    """
+    runs: list[list[_Word]] = []
+    for word in words:
+        if runs and _follows(runs[-1][-1], word):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    for row in _on_one_base(runs):
+        yield from _joined(row)
 
 
-def _segments(row: Sequence[_Word]) -> Iterator[list[_Word]]:
-    """Yield the parts of a row between wide gaps."""
-    segment = [row[0]]
-    for word in row[1:]:
-        before = segment[-1]
-        if word.box.left - before.box.right > _GAP * max(before.box.height, word.box.height):
+def _follows(before: _Word, word: _Word) -> bool:
+    height = max(before.box.height, word.box.height)
+    shared = min(before.box.bottom, word.box.bottom) - max(before.box.top, word.box.top)
+    beside = shared >= _BESIDE * min(before.box.height, word.box.height)
+    return beside and -height / 2 <= word.box.left - before.box.right <= _GAP * height
+
+
+def _on_one_base(runs: Sequence[list[_Word]]) -> list[list[list[_Word]]]:
+    """Return the runs by the base line that their largest word stands on, each row from left to right."""
+    rows: list[list[list[_Word]]] = []
+    base = 0.0
+    for run in sorted(runs, key=lambda run: _largest(run).box.bottom):
+        box = _largest(run).box
+        if rows and box.bottom - base <= _SAME_BASE * box.height:
+            rows[-1].append(run)
+        else:
+            rows.append([run])
+            base = box.bottom
+    return [sorted(row, key=lambda run: run[0].box.left) for row in rows]
+
+
+def _largest(run: Sequence[_Word]) -> _Word:
+    return max(run, key=lambda word: word.box.height)
+
+
+def _joined(row: Sequence[list[_Word]]) -> Iterator[list[_Word]]:
+    height = max(_largest(run).box.height for run in row)
+    every = [word for run in row for word in run]
+    gaps = [right.box.left - left.box.right for left, right in pairwise(every) if not right.glued]
+    usual = statistics.median([gap for gap in gaps if gap <= _WIDE * height] or [0.0])
+    segment = list(row[0])
+    for run in row[1:]:
+        gap = run[0].box.left - segment[-1].box.right
+        if gap <= _GAP * height or gap <= min(_WIDE * height, _USUAL * usual):
+            segment += run
+        else:
             yield segment
-            segment = []
-        segment.append(word)
+            segment = list(run)
     yield segment
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from ragmem.catalog.figures import Timed
 from ragmem.catalog.rows import from_stamp, to_stamp
 from ragmem.domain.charts import Mark
-from ragmem.domain.decay import published_recency, recency
+from ragmem.domain.decay import DecayPolicy, published_recency, recency
 from ragmem.services.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Strip
 from ragmem.services.reporting.reading import LAYERS, Reading
 
@@ -37,9 +37,14 @@ TIMED: tuple[tuple[str, Timed], ...] = (("by event", "event_at"), ("by storing",
 
 def decay(reading: Reading) -> Plot:
     """Return how near memories of each kind are by their age, with the half-lives."""
-    policy = reading.decay
+    return decay_plot(reading.decay)
+
+
+def decay_plot(policy: DecayPolicy) -> Curves:
+    """Return the same of some numbers of decay.json."""
     longest = max(policy.half_lives_days.values())
-    days = [longest * 2 * step / POINTS for step in range(POINTS + 1)]
+    # What is fresh falls within days.
+    days = sorted({0.5, 1, 1.5, 2, 3, 4} | {longest * 2 * step / POINTS for step in range(POINTS + 1)})
     halves: dict[float, list[str]] = {}
     for kind, half in policy.half_lives_days.items():
         halves.setdefault(half, []).append(kind.value)

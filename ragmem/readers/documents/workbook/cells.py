@@ -1,5 +1,6 @@
 """The cells of a sheet: what each shows, where cells are merged, and what is linked to."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -153,7 +154,7 @@ def _merged(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Ro
     """Return the rows with what merged cells show in each of the rows and columns that they reach."""
     by_number = {number: dict(cells) for number, cells in rows}
     before = {number: len(cells) for number, cells in by_number.items()}
-    widest = max((max(cells) for cells in by_number.values()), default=0)
+    used = sorted({column for cells in by_number.values() for column in cells})
     looked_at = 0
     for top, left, bottom, right in merges:
         value = by_number.get(top, {}).get(left)
@@ -168,7 +169,8 @@ def _merged(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Ro
             cells.setdefault(left, value)
             if before[number] > 1 and right > left:
                 cells[left] = spread
-                looked_at += min(right, widest) - left
-                for column in range(left + 1, min(right, widest) + 1):
+                reached = used[bisect_right(used, left) : bisect_right(used, right)]
+                looked_at += len(reached)
+                for column in reached:
                     cells.setdefault(column, spread)
     return [(number, dict(sorted(cells.items()))) for number, cells in by_number.items()]

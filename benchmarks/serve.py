@@ -1,11 +1,13 @@
 """Measure a running `ragmem serve`: questions by many clients while one writes, streams, and its memory.
 
-    python benchmarks/serve.py [--memories N] [--seconds S] [--requests N] [--json FILE] [--markdown FILE]
+    python benchmarks/serve.py [--only loads|memory] [--memories N] [--seconds S] [--requests N]
+        [--json FILE] [--markdown FILE]
 
 A real process over a home of real texts, asked over loopback by this process, whose clients are bare sockets
 in one event loop: each sends its next request when it has the answer to the last. The two share the cores.
 GET /health, which reads nothing, says in the same run what a request costs at least. Then so many listeners
-of agents' messages; then requests of many sorts, with the memory of the process on the way.
+of agents' messages; then requests of many sorts, with the memory of the process on the way. Each of the two
+parts has a section of its own in the file of --markdown.
 """
 
 import argparse
@@ -175,17 +177,11 @@ def mixed(questions: Sequence[str], number: int) -> tuple[str, str, Any]:
 async def remembering(server: agents.Server, questions: Sequence[str], most: int) -> dict[str, Any]:
     """Send requests of the mix by eight clients; return the memory after the first and after all."""
     clients = [Client(server.port, server.token) for _ in range(8)]
+    # Loads the MCP SDK, which a server does by itself some seconds after its start: that is no growth.
+    await clients[0].ask("POST", "/mcp", {})
     statuses: Counter[int] = Counter()
     number = 0
     looks: list[dict[str, int | None]] = []
-    # Each thread opens the database for itself, and reads its pages: that is no growth.
-    await asyncio.gather(
-        *(
-            client.ask("POST", "/query", {"query": questions[at % REPEATED], "mode": "ragmem"})
-            for client in clients
-            for at in range(1)
-        )
-    )
 
     async def go(client: Client, until: int) -> None:
         nonlocal number
@@ -203,11 +199,15 @@ async def remembering(server: agents.Server, questions: Sequence[str], most: int
             {
                 "requests": step,
                 "rss_kb": server.status("VmRSS"),
+                "anonymous_kb": server.status("RssAnon"),
                 "threads": server.status("Threads"),
                 "files": _open_files(server.process.pid),
             }
         )
-        common.tell(f"{step:,} requests, {(looks[-1]['rss_kb'] or 0) / 1024:.0f} MB")
+        common.tell(
+            f"{step:,} requests, {(looks[-1]['rss_kb'] or 0) / 1024:.0f} MB,"
+            f" {(looks[-1]['anonymous_kb'] or 0) / 1024:.0f} of them anonymous"
+        )
     wall = time.perf_counter() - began
     for client in clients:
         client.close()
@@ -239,39 +239,47 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     environ = {**home.environ, "HOME": str(home.folder)}
     document: dict[str, Any] = {"machine": common.machine(), "memories": stored, "seconds": seconds}
     with agents.serving(environ | VARIABLES, home.folder) as server:
-        rounds: dict[str, list[dict[str, Any]]] = {}
-        sorts = {
-            "GET /health": lambda _: ("GET", "/health", None),
-            "POST /query": lambda at: (
-                "POST",
-                "/query",
-                {"query": questions[at % len(questions)], "mode": "ragmem"},
-            ),
-            "POST /v1/memory/query": lambda at: (
-                "POST",
-                "/v1/memory/query",
-                {"query": questions[at % len(questions)]},
-            ),
-        }
-        # The vectors of questions are remembered from the second time on; what is measured is the server.
-        asyncio.run(loaded(server, 4, max(2.0, seconds / 2), sorts["POST /query"], writing=False))
-        for name, request in sorts.items():
-            rounds[name] = []
-            for clients in CLIENTS:
-                writing = name != "GET /health"
-                common.tell(f"{name}, {clients} clients")
-                rounds[name].append(asyncio.run(loaded(server, clients, seconds, request, writing=writing)))
-        document["loads"] = rounds
-        listeners = 20 if quick else agents.LISTENERS
-        common.tell(f"{listeners} listeners")
-        names = [f"listener-{number}" for number in range(listeners)]
-        server.reconnect()
-        for name in names:
-            server.ask("POST", "/heartbeat", {"agent_id": name})
-        document["streams"] = asyncio.run(agents.broadcast(server, names, 2 if quick else 10))
-        common.tell(f"{requests:,} requests of many sorts")
-        document["memory"] = asyncio.run(remembering(server, questions, requests))
+        if options.only != "memory":
+            document |= loads_of(server, questions, seconds, quick=quick)
+        if options.only != "loads":
+            common.tell(f"{requests:,} requests of many sorts")
+            document["memory"] = asyncio.run(remembering(server, questions, requests))
     return document
+
+
+def loads_of(
+    server: agents.Server, questions: Sequence[str], seconds: float, *, quick: bool
+) -> dict[str, Any]:
+    """Return what questions by many clients take, and messages to many listeners."""
+    rounds: dict[str, list[dict[str, Any]]] = {}
+    sorts = {
+        "GET /health": lambda _: ("GET", "/health", None),
+        "POST /query": lambda at: (
+            "POST",
+            "/query",
+            {"query": questions[at % len(questions)], "mode": "ragmem"},
+        ),
+        "POST /v1/memory/query": lambda at: (
+            "POST",
+            "/v1/memory/query",
+            {"query": questions[at % len(questions)]},
+        ),
+    }
+    # The vectors of questions are remembered from the second time on; what is measured is the server.
+    asyncio.run(loaded(server, 4, max(2.0, seconds / 2), sorts["POST /query"], writing=False))
+    for name, request in sorts.items():
+        rounds[name] = []
+        for clients in CLIENTS:
+            writing = name != "GET /health"
+            common.tell(f"{name}, {clients} clients")
+            rounds[name].append(asyncio.run(loaded(server, clients, seconds, request, writing=writing)))
+    listeners = 20 if quick else agents.LISTENERS
+    common.tell(f"{listeners} listeners")
+    names = [f"listener-{number}" for number in range(listeners)]
+    server.reconnect()
+    for name in names:
+        server.ask("POST", "/heartbeat", {"agent_id": name})
+    return {"loads": rounds, "streams": asyncio.run(agents.broadcast(server, names, 2 if quick else 10))}
 
 
 def rows_of(document: dict[str, Any]) -> list[list[str]]:
@@ -295,10 +303,8 @@ def rows_of(document: dict[str, Any]) -> list[list[str]]:
 
 def notes_of(document: dict[str, Any]) -> list[str]:
     """Return what the table does not say."""
-    streams, memory = document["streams"], document["memory"]
+    streams = document["streams"]
     heard = streams["heard"]
-    first = next(look for look in memory["looks"] if look["requests"] == FIRST)
-    last = memory["looks"][-1]
     failed = Counter[int]()
     for rounds in document["loads"].values():
         for one in rounds:
@@ -320,15 +326,45 @@ def notes_of(document: dict[str, Any]) -> list[str]:
         f"{streams['listeners']} listeners heard each of {messages} messages after {told(heard['median'])} ms"
         f" (p95 {told(heard['p95'])}), {streams['lost']} of {messages * streams['listeners']:,} lost"
     )
-    lines = [measured, ratio, f"other statuses than 200: {dict(failed) or 'none'}", heard_after]
+    return [measured, ratio, f"other statuses than 200: {dict(failed) or 'none'}", heard_after]
+
+
+def rows_of_memory(document: dict[str, Any]) -> list[list[str]]:
+    """Return a line for each look at the memory of the process."""
+    looks = document["memory"]["looks"]
+    first = next(look["rss_kb"] for look in looks if look["requests"] == FIRST)
+    return [
+        [
+            f"{look['requests']:,}",
+            _megabytes(look["rss_kb"]),
+            _megabytes(look["anonymous_kb"]),
+            "" if first is None or look["rss_kb"] is None else f"{look['rss_kb'] / first - 1:+.1%}",
+            str(look["threads"] or ""),
+            str(look["files"] or ""),
+        ]
+        for look in looks
+    ]
+
+
+def _megabytes(kilobytes: int | None) -> str:
+    return "" if kilobytes is None else f"{kilobytes / 1024:.0f}"
+
+
+def notes_of_memory(document: dict[str, Any]) -> list[str]:
+    """Return what was asked, and whether the memory kept within what is tolerated."""
+    memory = document["memory"]
+    measured = (
+        f"{document['memories']:,} memories; of 50 requests one is a question, two ask for popular entities,"
+        " one for a graph, one for a page of documents, the rest are GET /health; eight clients,"
+        f" {memory['per_second']:.0f} requests a second; statuses: {memory['statuses']}"
+    )
+    lines = [measured]
     if memory["growth"] is not None:
         kept = "within" if memory["growth"] <= TOLERATED else "beyond"
+        last = memory["looks"][-1]
         lines.append(
-            f"memory: {first['rss_kb'] / 1024:.0f} MB after {FIRST:,} requests,"
-            f" {last['rss_kb'] / 1024:.0f} MB after {last['requests']:,}"
-            f" ({memory['growth']:+.1%}, {kept} {TOLERATED:.0%}); {first['files']} open files, then"
-            f" {last['files']}; {first['threads']} threads, then {last['threads']};"
-            f" {memory['per_second']:.0f} requests a second"
+            f"after {last['requests']:,} requests against {FIRST:,}: {memory['growth']:+.1%},"
+            f" {kept} {TOLERATED:.0%}"
         )
     return lines
 
@@ -342,10 +378,27 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=MEMORIES, metavar="N")
     parser.add_argument("--seconds", type=float, default=12.0, metavar="S", help="of each load")
     parser.add_argument("--requests", type=int, default=100_000, metavar="N", help="for the memory")
+    parser.add_argument("--only", choices=("loads", "memory"), help="one of the two parts alone")
     options = parser.parse_args()
     document = measure(options)
-    headers = ["request", "per s", "ratio", "p50 ms", "p95 ms", "p99 ms", "a write's p95 ms", "writes per s"]
-    common.report("serve", document, headers, rows_of(document), options=options, notes=notes_of(document))
+    if "loads" in document:
+        headers = [
+            "request",
+            "per s",
+            "ratio",
+            "p50 ms",
+            "p95 ms",
+            "p99 ms",
+            "a write's p95 ms",
+            "writes per s",
+        ]
+        common.report(
+            "serve", document, headers, rows_of(document), options=options, notes=notes_of(document)
+        )
+    if "memory" in document:
+        headers = ["requests", "MB", "of them anonymous", "against 1,000", "threads", "open files"]
+        rows, notes = rows_of_memory(document), notes_of_memory(document)
+        common.report("serve-memory", document, headers, rows, options=options, notes=notes)
 
 
 if __name__ == "__main__":

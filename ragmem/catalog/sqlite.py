@@ -14,7 +14,7 @@ from weakref import ref
 from ragmem.catalog.database import Dialect
 from ragmem.catalog.queue import turn
 from ragmem.catalog.sqlite_errors import translate
-from ragmem.catalog.sqlite_opening import LOG_LIMIT, Opened, log_of, open_file
+from ragmem.catalog.sqlite_opening import CACHE_KIB, LOG_LIMIT, Opened, log_of, open_file
 from ragmem.errors import StorageError
 
 __all__ = ["BUSY_TIMEOUT", "DATABASE_NAME", "LOCK_NAME", "SQLiteDatabase", "translate"]
@@ -54,6 +54,7 @@ class SQLiteDatabase:
         self.path = home / name
         self.lock = home / lock
         self.busy_timeout = busy_timeout
+        self.cache_kib = CACHE_KIB
         self.read_only = False
         self._only_read = False
         self._log = log_of(self.path)
@@ -100,7 +101,11 @@ class SQLiteDatabase:
             self._drop(held)
         try:
             opened = open_file(
-                self.path, busy_timeout=self.busy_timeout, turn=self._turn, only_read=self._only_read
+                self.path,
+                busy_timeout=self.busy_timeout,
+                turn=self._turn,
+                only_read=self._only_read,
+                cache_kib=self.cache_kib,
             )
         except sqlite3.Error as error:
             raise translate(error, self.path) from error

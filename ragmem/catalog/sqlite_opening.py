@@ -63,6 +63,7 @@ def open_file(
     busy_timeout: float,
     turn: Callable[[], AbstractContextManager[None]],
     only_read: bool = False,
+    cache_kib: int = CACHE_KIB,
 ) -> Opened:
     """Open a database, made private and empty where there is none, and only to read where it is read-only.
 
@@ -78,7 +79,7 @@ def open_file(
         if only_read:
             opened = _open_to_read(path, identity, "it was opened to be read")
         elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-            opened = _open_to_write(path, identity, busy_timeout, turn)
+            opened = _open_to_write(path, identity, busy_timeout, turn, cache_kib)
         else:
             opened = _open_to_read(path, identity, "the home is read-only")
         if _identity(path) == identity:
@@ -91,6 +92,7 @@ def _open_to_write(
     identity: tuple[int, ...],
     busy_timeout: float,
     turn: Callable[[], AbstractContextManager[None]],
+    cache_kib: int,
 ) -> Opened:
     connection = sqlite3.connect(
         path, timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -106,7 +108,7 @@ def _open_to_write(
     # FULL: an acknowledged memory survives a power cut, not only a killed process.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute(f"PRAGMA cache_size={-CACHE_KIB}")
+    connection.execute(f"PRAGMA cache_size={-cache_kib}")
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute(f"PRAGMA journal_size_limit={LOG_LIMIT}")
     return Opened(path, connection, identity)

@@ -16,6 +16,7 @@ from ragmem.serve.agents_listening import Listening
 from ragmem.serve.audit import FILE_NAME, Audited, AuditLog
 from ragmem.serve.description import describe
 from ragmem.serve.ending import Ending
+from ragmem.serve.footprint import bound_pages
 from ragmem.serve.guard import Guard
 from ragmem.serve.inference import routes as inference
 from ragmem.serve.lightrag import routes as lightrag
@@ -79,7 +80,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await workers.run(lambda: warm_up(memory, warn))
+        await _begin(memory, workers, warn)
         tending = asyncio.create_task(tend_when_idle(memory, activity, workers, warn))
         tending.add_done_callback(lambda task: _tell_bug(task, warn))
         holding = asyncio.create_task(mcp.hold())
@@ -147,6 +148,20 @@ def _tell_bug(task: asyncio.Task[None], warn: Callable[[str], None]) -> None:
     """Tell of what ended it: it raises at the end of the server, which may be days later."""
     if not task.cancelled() and (error := task.exception()) is not None:
         warn(f"the memory is no longer tended: this is a bug in ragmem: {error!r}")
+
+
+async def _begin(memory: Ragmem, workers: Workers, warn: Callable[[str], None]) -> None:
+    """Load what answers, then start the threads and open their connections, so that no request waits."""
+    bound_pages(memory.catalog.database)
+    await workers.run(lambda: warm_up(memory, warn))
+
+    def look() -> None:
+        # What is wrong was told by the warming up, and each request tells of it.
+        with suppress(RagmemError):
+            if memory.catalog.exists():
+                memory.catalog.overview.count_by("state")
+
+    await workers.begin(look)
 
 
 def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from ragmem.errors import EXIT_INTERRUPTED, RagmemError
 from ragmem.serve.connections import ACCEPTED_AT_ONCE, QUEUE, Limits, protocol_within
+from ragmem.serve.footprint import bound_heap
 from ragmem.serve.log import Handler, Log
 from ragmem.serve.origin import is_loopback
 
@@ -107,6 +108,7 @@ def serve(
     `within` bounds the connections; `ready` is called once, when requests are answered. To `log` goes what
     the libraries log as well.
     """
+    bound_heap()  # no thread was started yet
     for name in ("uvicorn", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [Handler(log)], False

@@ -46,6 +46,10 @@ class Workers:
         self._asking = _Lane("asking", asking, line)
         self._labouring = _Lane("labouring", labouring, line)
 
+    async def begin(self, work: Callable[[], object]) -> None:
+        """Start the threads that stay, and let each do the work once; what it raises is raised here."""
+        await asyncio.gather(self._soon.begin(work), self._asking.begin(work))
+
     async def run(self, work: Callable[[], _T]) -> _T:
         """Return what the work returns; what it raises is raised here. For writes and quick reads.
 
@@ -70,8 +74,19 @@ class Workers:
 
 class _Lane:
     def __init__(self, name: str, count: int, line: int) -> None:
+        self._count = count
         self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix=f"serve-{name}")
         self._room = threading.BoundedSemaphore(count + line)
+
+    async def begin(self, work: Callable[[], object]) -> None:
+        together = threading.Barrier(self._count)
+
+        def once() -> None:
+            # None is done with its own before each thread has one.
+            together.wait()
+            work()
+
+        await asyncio.gather(*(self.run(once) for _ in range(self._count)))
 
     async def run(self, work: Callable[[], _T]) -> _T:
         if not self._room.acquire(blocking=False):

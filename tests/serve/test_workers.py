@@ -112,3 +112,17 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
     assert others[1].json()["counts"]["memories"] == 4
     assert begun == ASKING
     assert [one.status_code for one in questions] == [200] * 3 * ASKING
+
+
+def test_each_thread_that_stays_does_its_beginning_once():
+    async def begin():
+        workers = Workers(2, asking=3)
+        begun = []
+        await workers.begin(lambda: begun.append(threading.get_ident()))
+        later = [await lane(threading.get_ident) for lane in (workers.run, workers.ask) for _ in range(5)]
+        workers.close()
+        return begun, later
+
+    begun, later = asyncio.run(begin())
+    assert len(begun) == len(set(begun)) == 5
+    assert set(later) <= set(begun)

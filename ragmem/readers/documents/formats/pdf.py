@@ -29,6 +29,7 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 _LEADER = re.compile(r"(?:\s?\.){4,}")  # of a table of contents
+_NUMBER = re.compile(r"\d+|\b[ivxl]+$")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -130,11 +131,16 @@ def _told_blank(pages: Sequence[int]) -> str:
 
 
 def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> Converted:
-    running = _running(pages)
     sizes = Counter[float]()
+    for page in pages:
+        for line in page.lines:
+            sizes[line.size] += 0 if line.is_table else len(line.text)
+    usual = sizes.most_common(1)[0][0] if sizes else 0.0
+    running = _running(pages, usual)
+    sizes.clear()
     laid: list[tuple[_Page, list[Block]]] = []
     for page in pages:
-        kept = [line for line in page.lines if _mark(line) not in running or not _at_edge(line, page)]
+        kept = [line for line in page.lines if _mark(line, usual) not in running or not _at_edge(line, page)]
         blocks = captioned(blocks_of(reading_order(kept)), page.tables)
         laid.append((page, blocks))
         for block in blocks:
@@ -163,11 +169,11 @@ def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[
     return Converted(tuple(parts), title, _moment(facts.get("CreationDate", "")), metadata, tuple(warnings))
 
 
-def _running(pages: Sequence[_Page]) -> set[str]:
+def _running(pages: Sequence[_Page], usual: float) -> set[str]:
     """Return what stands at the edges of most pages: headers, footers and page numbers."""
     counts = Counter[str]()
     for page in pages:
-        counts.update({_mark(line) for line in page.lines if _at_edge(line, page)})
+        counts.update({_mark(line, usual) for line in page.lines if _at_edge(line, page)})
     enough = max(_FEWEST_REPEATED, _REPEATED * len(pages))
     return {mark for mark, count in counts.items() if count >= enough}
 
@@ -179,9 +185,13 @@ def _at_edge(line: Line, page: _Page) -> bool:
     return line.box.top in above[:_EDGE_LINES] or line.box.top in above[-_EDGE_LINES:]
 
 
-def _mark(line: Line) -> str:
-    """Return what is equal for the same line of other pages: its words and size, with any number."""
-    return f"{line.size:g} {re.sub(r'[0-9]+|[ivxl]+$', '#', line.text.casefold())}"
+def _mark(line: Line, usual: float) -> str:
+    """Return what is equal for the same line of other pages: its words and size, with any number.
+
+    In what is larger than the text the number counts: "Section 2" is another heading than "Section 1".
+    """
+    text = line.text.casefold()
+    return f"{line.size:g} {text if line.size >= _HEADING * usual else _NUMBER.sub('#', text)}"
 
 
 def _levels(blocks: Iterable[Block], body: float) -> dict[float, int]:

@@ -35,6 +35,8 @@ def told(rows: Sequence[Sequence[Cell]], *, headings: int | None = None, caption
         laid, headings = laid[1:], max(0, headings - 1) if headings else headings
     if not laid:
         return caption
+    if not headings and len(laid[0]) > 1 and all(row[0].heading and not row[1].heading for row in laid):
+        return _sideways(laid, caption)
     if not headings:
         headings = _guessed(laid)
     texts = [_texts(row) for row in laid]
@@ -109,6 +111,14 @@ def _texts(row: Sequence[Cell]) -> list[str]:
     if _is_one_cell(row):
         return [row[0].text, *[""] * (len(row) - 1)]
     return [cell.text for cell in row]
+
+
+def _sideways(laid: Sequence[Sequence[Cell]], caption: str) -> str:
+    """Write a table whose headings are its first column; one of two columns as a list of names and values."""
+    if len(laid[0]) > 2:
+        return written([_texts(row) for row in laid], header=False, caption=caption)
+    lines = "\n".join(f"- {row[0].text}: {row[1].text}".rstrip(": ") for row in laid)
+    return f"{caption}\n\n{lines}" if caption else lines
 
 
 def _united(texts: Sequence[str]) -> str:

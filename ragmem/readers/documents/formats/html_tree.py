@@ -1,0 +1,214 @@
+"""The part of a web page that a person came to read: without what is hidden, and what stands around it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_NEVER_SHOWN = frozenset(
+    "script style noscript template iframe object embed canvas head link meta base button select "
+    "option textarea mjx-math datalist audio video source track map area progress meter frame frameset "
+    "applet title".split()
+)
+_AROUND = frozenset({"nav", "dialog", "menu"})
+_ROLES_AROUND = frozenset(
+    "navigation search banner contentinfo complementary dialog alertdialog menu menubar toolbar".split()
+)
+_HIDING = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:;|!|$)",
+    re.IGNORECASE,
+)
+_FOR_READERS_ALOUD = frozenset({"sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"})
+_CONSENT = re.compile(
+    r"(?:cookie|consent|gdpr|ccpa)[-_]?(?:banner|bar|box|notice|popup|pop-up|modal|dialog|overlay|consent|law|"
+    r"message|wall|prompt|layer|warning|container)|^onetrust|cookiebot|^cc-window$|^truste|^didomi|"
+    r"^usercentrics|^qc-cmp|^sp_message|^osano",
+    re.IGNORECASE,
+)
+_FURNITURE = re.compile(
+    r"^(?:skip-?(?:link|nav|to-content)s?|breadcrumbs?|share-?(?:buttons?|bar|links)|social-?(?:share|links|icons)|"
+    r"newsletter(?:-signup)?|adsbygoogle|advert(?:isement)?s?|ad-(?:banner|slot|container)|"
+    r"related-(?:posts|articles)|mw-editsection|mw-jump-link|navbox|noprint|headerlink|anchor-?link|toc|table-of-contents|"
+    r"site-(?:header|footer)|pagination|linenos|line-?numbers?-rows|gutter|mathjax(?:_preview|_svg|_display)?|mjx-chtml|katex-html)$",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_SIMPLE = re.compile(r"[a-z0-9]*([.#][A-Za-z_][\w-]*)")
+_NAMES = re.compile(r"[.#][A-Za-z_][\w-]*")
+_DISPLAY = re.compile(r"display\s*:\s*([a-z-]+)", re.IGNORECASE)
+_MOST_CSS = 400_000
+_SHARE_OF_MAIN = 0.1
+_SHARE_OF_ARTICLE = 0.4
+_TOO_MUCH_TO_DROP = 0.6
+
+
+def parsed(text: str) -> Any:
+    """Return the root element of a page; None where there is nothing in it. Never raises for any text."""
+    from lxml import etree
+
+    # Without `huge_tree` what lies deeper than 256 elements is lost, with it 2,048.
+    parser = etree.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+    )
+    data = text.replace("\x00", "").encode("utf-8", "replace")
+    try:
+        return etree.fromstring(data, parser) if data.strip() else None
+    except etree.LxmlError:
+        # Nothing but a comment or a broken tag.
+        return None
+
+
+def local(node: Any) -> str:
+    """Return the name of an element in lower case, without namespace or prefix; empty for comments."""
+    tag = node.tag
+    return tag.rpartition("}")[2].rpartition(":")[2].lower() if isinstance(tag, str) else ""
+
+
+def tokens(node: Any) -> set[str]:
+    """Return the classes of an element, in lower case."""
+    return set((node.get("class") or "").lower().split())
+
+
+def roles(node: Any) -> set[str]:
+    """Return what an element says it is: its `role` and its `epub:type`."""
+    types = node.get("{http://www.idpf.org/2007/ops}type") or node.get("epub:type") or ""
+    return set(f"{node.get('role') or ''} {types}".lower().split())
+
+
+def length(node: Any) -> int:
+    """Return how many characters of text are in an element, blanks aside."""
+    return sum(len(each.strip()) for each in node.itertext() if isinstance(each, str))
+
+
+def content(root: Any) -> Any:
+    """Return the element with what the page is about, after taking out of the tree what is not shown."""
+    body = next((each for each in root.iter() if local(each) == "body"), root)
+    hidden = _hidden_by_style(root)
+    _take_out(body, lambda each: local(each) in _NEVER_SHOWN and not _is_formula(each))
+    _take_out(body, lambda each: _is_hidden(each, hidden) and not _is_only_math(each))
+    whole = max(length(body), 1)
+    _take_out(
+        body,
+        lambda each: _is_around(each) or (_is_furniture(each) and length(each) < _TOO_MUCH_TO_DROP * whole),
+    )
+    return _main(body)
+
+
+def _is_formula(node: Any) -> bool:
+    return local(node) == "script" and (node.get("type") or "").lower().startswith("math/")
+
+
+def _main(body: Any) -> Any:
+    whole = max(length(body), 1)
+    mains = [each for each in body.iter() if local(each) == "main" or "main" in roles(each)]
+    best = max(mains, key=length, default=None)
+    if best is not None and length(best) >= _SHARE_OF_MAIN * whole:
+        return best
+    articles = [
+        each for each in body.iter() if local(each) == "article" and not _is_inside(each, {"article"})
+    ]
+    if len(articles) == 1 and length(articles[0]) >= _SHARE_OF_ARTICLE * whole:
+        return articles[0]
+    return body
+
+
+def _take_out(top: Any, unwanted: Any) -> None:
+    """Remove the elements for which `unwanted` holds; the text behind them stays."""
+    for node in [each for each in top.iter() if each is not top and local(each) and unwanted(each)]:
+        parent = node.getparent()
+        if parent is None:
+            continue
+        before = node.getprevious()
+        if node.tail:
+            if before is not None:
+                before.tail = (before.tail or "") + node.tail
+            else:
+                parent.text = (parent.text or "") + node.tail
+        node.tail = None
+        parent.remove(node)
+
+
+def _is_hidden(node: Any, names: set[str]) -> bool:
+    if "hidden" in node.attrib and node.get("hidden") != "until-found":
+        return True
+    if (node.get("aria-hidden") or "").lower() == "true" or _HIDING.search(node.get("style") or ""):
+        return True
+    own = {f".{each}" for each in (node.get("class") or "").split()} | {f"#{node.get('id') or ''}"}
+    return bool(own & names or tokens(node) & _FOR_READERS_ALOUD)
+
+
+def _is_only_math(node: Any) -> bool:
+    """Tell whether an element holds a formula and nothing else: beside its picture, for those who listen."""
+    found = [each for each in node.iter() if local(each) == "math"]
+    return bool(found) and length(node) == sum(length(each) for each in found)
+
+
+def _is_around(node: Any) -> bool:
+    """Tell whether an element stands around the content: navigation, a dialog, the page's head and foot."""
+    name = local(node)
+    if name in {"main", "article", "body"} or {"doc-endnotes", "doc-footnotes"} & roles(node):
+        return False
+    if name in _AROUND or _ROLES_AROUND & roles(node):
+        return True
+    if name not in {"header", "footer", "aside"} or _is_inside(
+        node, {"main", "article", "section", "blockquote"}
+    ):
+        return False
+    notes = any(
+        {"doc-endnotes", "doc-footnote", "footnotes"} & (roles(each) | tokens(each)) for each in node.iter()
+    )
+    return not notes and not (name == "header" and any(local(each) == "h1" for each in node.iter()))
+
+
+def _is_furniture(node: Any) -> bool:
+    names = [*tokens(node), (node.get("id") or "").lower()]
+    is_named = any(_FURNITURE.match(each) or _CONSENT.search(each) for each in names if each)
+    return is_named and local(node) not in {"body", "main", "article", "html", "mjx-container"}
+
+
+def _is_inside(node: Any, names: set[str]) -> bool:
+    return any(local(each) in names for each in node.iterancestors())
+
+
+def _hidden_by_style(root: Any) -> set[str]:
+    """Return the classes and ids (".name", "#name") that the page's own style sheets do not show.
+
+    A class that any rule shows (`.tab.active { display: block }`) is not among them: what a click would show
+    belongs to the page.
+    """
+    hidden: set[str] = set()
+    shown: set[str] = set()
+    for selectors, rules in _rules(root):
+        display = _DISPLAY.search(rules)
+        for selector in selectors.split(","):
+            simple = _SIMPLE.fullmatch(selector.strip())
+            if simple and _HIDING.search(rules):
+                hidden.add(simple[1])
+            elif display and display[1].lower() != "none":
+                shown.update(_NAMES.findall(selector))
+    return hidden - shown
+
+
+def _rules(root: Any) -> Iterator[tuple[str, str]]:
+    for each in root.iter():
+        if local(each) != "style":
+            continue
+        css = _COMMENT.sub("", "".join(each.itertext())[:_MOST_CSS])
+        for found in _RULE.finditer(_without_conditions(css)):
+            yield found[1], found[2]
+
+
+def _without_conditions(css: str) -> str:
+    """Return style rules without those for print, small screens and the like."""
+    kept, depth, start = [], 0, 0
+    at = css.find("@")
+    while at >= 0:
+        kept.append(css[start:at])
+        depth, end = 0, at
+        for end in range(at, len(css)):
+            depth += (css[end] == "{") - (css[end] == "}")
+            if (css[end] == "}" and depth <= 0) or (css[end] == ";" and depth == 0):
+                break
+        start = end + 1
+        at = css.find("@", start)
+    return "".join(kept) + css[start:]

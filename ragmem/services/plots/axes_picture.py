@@ -41,12 +41,6 @@ def curves_drawn(plot: Curves, top: float) -> tuple[list[str], float]:
     right = min(WIDTH * LABELS, max(map(wide_of, names), default=0.0) + 10)
     box = _box(y, top + 2 * LINE - 6, right)
     drawn = [*upward(y, plot.y, box), *rightward(x, plot.x, box)]
-    for level in plot.levels:
-        at = box.y(y.share(level.at))
-        drawn += [
-            f'<path class="mark" d="M{box.left:.1f} {at:.1f}H{box.right:.1f}"/>',
-            text(box.right - 4, at - 4, level.label, classes="halo end", room=box.wide - 8),
-        ]
     bottom = box.bottom + FOOT
     for mark in sorted(plot.marks, key=lambda mark: mark.at):
         bottom += LINE
@@ -54,11 +48,21 @@ def curves_drawn(plot: Curves, top: float) -> tuple[list[str], float]:
     for number, line in enumerate(plot.lines):
         places = [(box.x(x.share(at)), box.y(y.share(value))) for at, value in line.points]
         drawn += _joined(places, line.name, number) if plot.joined else _single(plot, number, places)
+    drawn += _levels(plot, y, box)
     drawn += _ends(plot, y, box, right)
     if not plot.joined:
         shown, after = legend([line.name for line in plot.lines], bottom)
         drawn, bottom = [*drawn, *shown], after
     return drawn, bottom
+
+
+def _levels(plot: Curves, y: Range, box: Box) -> Iterator[str]:
+    """Yield the marked heights; what they mean stands below them, where less is drawn, if there is room."""
+    for level in plot.levels:
+        at = box.y(y.share(level.at))
+        line = at + LINE - 3 if at + LINE <= box.bottom else at - 4
+        yield f'<path class="mark" d="M{box.left:.1f} {at:.1f}H{box.right:.1f}"/>'
+        yield text(box.right - 4, line, level.label, classes="halo end", room=box.wide - 8)
 
 
 def _box(y: Range, top: float, right: float) -> Box:

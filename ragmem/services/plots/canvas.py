@@ -95,7 +95,7 @@ class Cells:
 def curve_rows(plot: Curves, room: int, writing: Writing) -> Iterator[str]:
     """Yield the lines of curves within two axes, with their names at their right ends."""
     if not any(line.points for line in plot.lines):
-        yield f"  no {plot.y.title}"
+        yield f"  {writing.cut(f'no {plot.y.title}', room - 2)}"
         return
     y = ranged(
         [*(y for line in plot.lines for _, y in line.points), *(one.at for one in plot.levels)],

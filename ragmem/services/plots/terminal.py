@@ -70,14 +70,15 @@ def _body(plot: Plot, room: int, writing: Writing) -> Iterator[str]:
 
 def _stacks(plot: Stacks, room: int, writing: Writing) -> Iterator[str]:
     if not any(sum(row.counts) for row in plot.rows):
-        yield f"  no {plot.counted}"
+        yield f"  {writing.cut(f'no {plot.counted}', room - 2)}"
         return
     yield from _legend(plot.parts, room, writing)
     wide = min(LABEL, room // 3, max(letters(writing.plain(row.label)) for row in plot.rows))
     counted = [whole(sum(row.counts)) for row in plot.rows]
     numbers = max(map(len, counted))
-    notes = min(room // 4, max(letters(writing.plain(row.note)) for row in plot.rows))
-    space = max(8, room - 2 - wide - 2 - numbers - 2 - (notes + 2 if notes else 0))
+    space = room - 2 - wide - 2 - numbers - 2
+    notes = max(0, min(room // 4, space - 10, max(letters(writing.plain(row.note)) for row in plot.rows)))
+    space -= notes + 2 if notes else 0
     most = max(sum(row.counts) for row in plot.rows)
     for row, count in zip(plot.rows, counted, strict=True):
         bar, cells = _bar(row, most, space, writing)
@@ -122,7 +123,7 @@ def _legend(names: Sequence[str], room: int, writing: Writing) -> Iterator[str]:
 
 def _columns(plot: Columns, room: int, writing: Writing) -> Iterator[str]:
     if not any(plot.totals):
-        yield f"  no {plot.y.title}"
+        yield f"  {writing.cut(f'no {plot.y.title}', room - 2)}"
         return
     axis = ranged([0.0, *plot.totals], plot.y, wanted=4)
     gutter = max(map(len, axis.labels)) + 1
@@ -185,7 +186,7 @@ def _class_labels(classes: Sequence[str], each: int, space: int, writing: Writin
 
 def _strip(plot: Strip, room: int, writing: Writing) -> Iterator[str]:
     if not any(count for _, count in plot.cells):
-        yield f"  no {plot.counted}"
+        yield f"  {writing.cut(f'no {plot.counted}', room - 2)}"
         return
     space = room - 2
     jump = -(-len(plot.cells) // space)

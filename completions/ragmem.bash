@@ -92,7 +92,7 @@ _ragmem_folders() {
 _ragmem_is_command() {
     case "$1:$2" in
         ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":completions"|":warm") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
@@ -105,7 +105,7 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --json -q --quiet --sources -h --help ;;
+        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild --dry-run --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
@@ -138,6 +138,8 @@ _ragmem_options() {
         "inspect code") _ragmem_words -p --project -n --limit --json -h --help ;;
         "inspect impact") _ragmem_words -d --depth -p --project -n --limit --svg -f --force --mermaid --json -h --help ;;
         "inspect lifecycle") _ragmem_words -p --project -a --all -n --limit --svg -f --force --json -h --help ;;
+        "inspect plots") _ragmem_words -p --project -a --all --latency --private --at --json -h --help ;;
+        "inspect report") _ragmem_words --html --svg -f --force --open -p --project -a --all --latency --private --at --json -h --help ;;
         "inspect injections") _ragmem_words --session --memory --since -n --limit --json --jsonl -h --help ;;
         "inspect queue") _ragmem_words -n --limit --json -h --help ;;
         "inspect transcripts") _ragmem_words -n --limit --json -h --help ;;
@@ -184,6 +186,8 @@ _ragmem_value() {
     case "$1:$2" in
         "seed:-s"|"seed:--source") action='_ragmem_known source' ;;
         "seed:--sources") action=_ragmem_files ;;
+        "seed:--expect") action=_ragmem_files ;;
+        "seed:--junit") action=_ragmem_files ;;
         "ingest:-k"|"ingest:--kind") action='_ragmem_words preference architecture error research general' ;;
         "ingest:-t"|"ingest:--tag") action='_ragmem_known tag' ;;
         "ingest:-p"|"ingest:--project") action='_ragmem_known project' ;;
@@ -290,6 +294,12 @@ _ragmem_value() {
         "inspect lifecycle:-p"|"inspect lifecycle:--project") action='_ragmem_known project' ;;
         "inspect lifecycle:-n"|"inspect lifecycle:--limit") action=: ;;
         "inspect lifecycle:--svg") action=_ragmem_files ;;
+        "inspect plots:-p"|"inspect plots:--project") action='_ragmem_known project' ;;
+        "inspect plots:--at") action=: ;;
+        "inspect report:--html") action=_ragmem_files ;;
+        "inspect report:--svg") action=_ragmem_files ;;
+        "inspect report:-p"|"inspect report:--project") action='_ragmem_known project' ;;
+        "inspect report:--at") action=: ;;
         "inspect injections:--session") action='_ragmem_known session' ;;
         "inspect injections:--memory") action='_ragmem_hinted memory' ;;
         "inspect injections:--since") action=: ;;
@@ -350,7 +360,7 @@ _ragmem_argument() {
         "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "check:0") action=_ragmem_files ;;
-        "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle injections queue transcripts config usage log ;;
+        "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log ;;
         "inspect memory:0") action='_ragmem_hinted memory' ;;
         "inspect connections:0") action='_ragmem_hinted memory' ;;
         "inspect history:0") action='_ragmem_hinted memory' ;;
@@ -362,6 +372,7 @@ _ragmem_argument() {
         "inspect merges:0") action='_ragmem_known entity' ;;
         "inspect code:0") action='_ragmem_known symbol' ;;
         "inspect impact:0") action='_ragmem_known symbol' ;;
+        "inspect plots:"*) action='_ragmem_words decay ages weeks growth tiers sources projects degree topics connections states kept archive recalls injections gc latency' ;;
         "export:0") action=_ragmem_files ;;
         "import:0") action=_ragmem_files ;;
         "backup:0") action=_ragmem_files ;;

@@ -9,6 +9,7 @@ import orjson
 
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
+from ragmem.catalog.overview import Column
 from ragmem.catalog.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 from ragmem.domain.model import Memory
 
@@ -134,6 +135,21 @@ def ends(database: Database, wanted: Filter) -> tuple[datetime, datetime] | None
             f"SELECT min(m.event_at), max(m.event_at) FROM memories m WHERE {condition}", values
         ).fetchone()
     return None if first is None else (from_stamp(first), from_stamp(last))
+
+
+def crossed(database: Database, one: Column, other: Column, wanted: Filter) -> dict[str, dict[str, int]]:
+    """Return value of one column -> value of another -> memories, in the order of the values."""
+    condition, values = wanted.sql()
+    with database.read() as connection:
+        rows = connection.execute(
+            f"SELECT m.{one}, m.{other}, count(*) FROM memories m WHERE {condition}"
+            " GROUP BY 1, 2 ORDER BY 1, 2",
+            values,
+        ).fetchall()
+    found: dict[str, dict[str, int]] = {}
+    for first, second, count in rows:
+        found.setdefault(first, {})[second] = int(count)
+    return found
 
 
 def _containing(text: str) -> str:

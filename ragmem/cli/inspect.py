@@ -19,14 +19,21 @@ from ragmem.cli.common import (
     table,
 )
 from ragmem.cli.inspect_code import code, say_code
+from ragmem.cli.inspect_connections import connections, history
+from ragmem.cli.inspect_entities import entities
+from ragmem.cli.inspect_explore import can_be_explored, explore, explored
 from ragmem.cli.inspect_export import graph
 from ragmem.cli.inspect_graph import communities, entity, path, timeline
 from ragmem.cli.inspect_impact import impact
 from ragmem.cli.inspect_injections import injections
 from ragmem.cli.inspect_life import say_life
 from ragmem.cli.inspect_lifecycle import lifecycle
+from ragmem.cli.inspect_memories import memories
 from ragmem.cli.inspect_merges import merges
+from ragmem.cli.inspect_plots import plots
+from ragmem.cli.inspect_queue import queue
 from ragmem.cli.inspect_records import records
+from ragmem.cli.inspect_report import report
 from ragmem.cli.inspect_transcripts import transcripts
 from ragmem.config.secrets import shown
 from ragmem.errors import EXIT_OK
@@ -34,16 +41,19 @@ from ragmem.errors import EXIT_OK
 EPILOG = """\b
 Examples:
   ragmem inspect
+  ragmem inspect memories --kind error --since 30d
   ragmem inspect entity PostgreSQL
   ragmem inspect timeline PostgreSQL --since 2025-01-01
   ragmem inspect graph --export graphml --out graph.graphml
   ragmem inspect lifecycle --svg lifecycle.svg
+  ragmem inspect plots decay ages
+  ragmem inspect report --html report.html
   ragmem inspect config --json
 
 \b
 Exit codes:
   0  shown
-  1  no path connects the two, or nothing was said since then
+  1  no path connects the two, nothing was said since then, nothing is like that
   2  no such id or entity
 """
 
@@ -58,7 +68,13 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Look into the memory: numbers, memories, entities, settings."""
+    """Look into the memory: numbers, memories, entities, settings.
+
+    Without a command, on a terminal, it opens the explorer where Textual is installed; else it shows the
+    numbers.
+    """
+    if context.invoked_subcommand is None and not as_json and can_be_explored():
+        return explored()
     return show_unless_named(context, stats, group="inspect", as_json=as_json)
 
 
@@ -203,6 +219,11 @@ def memory(
 
 
 for view in (
+    explore,
+    memories,
+    connections,
+    history,
+    entities,
     entity,
     path,
     communities,
@@ -213,7 +234,10 @@ for view in (
     code,
     impact,
     lifecycle,
+    plots,
+    report,
     injections,
+    queue,
     transcripts,
 ):
     app.command()(view)

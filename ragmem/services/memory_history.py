@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.memories import MIN_PREFIX
 from ragmem.domain.model import SHORT_ID_LENGTH, Memory
+from ragmem.errors import NotFoundError
 
 What = Literal["event", "stored", "changed", "recalled", "injected", "superseded", "archived"]
 
@@ -24,6 +26,18 @@ class Happening:
     at: datetime
     what: What
     detail: str
+
+
+def known(catalog: Catalog, prefix: str) -> Memory:
+    """Return the memory whose id starts with the prefix, be it in the archive; raises NotFoundError."""
+    try:
+        return catalog.memories.resolve(prefix)
+    except NotFoundError:
+        wanted = prefix.strip().lower()
+        archived = catalog.archive.beginning(wanted) if len(wanted) >= MIN_PREFIX else []
+        if len(archived) != 1:
+            raise
+        return catalog.archive.latest(archived)[archived[0]].memory
 
 
 def happenings(catalog: Catalog, memory: Memory) -> list[Happening]:

@@ -1,0 +1,40 @@
+"""The agents that work in this home."""
+
+from typing import Any
+
+from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.domain.redaction import redact
+from ragmem.memory import Ragmem
+
+
+class Agents(ListPane):
+    """Who works here, the one heard of last first."""
+
+    COLUMNS = (
+        Column("agent", 14),
+        Column("status", 10),
+        Column("heard of", 16),
+        Column("task"),
+    )
+    EMPTY = "No agent has checked in. `ragmem agents heartbeat NAME` does."
+    NEEDS_MEMORIES = False
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return all agents."""
+        return Page(
+            [
+                Row(
+                    (
+                        one.id,
+                        f"{one.status} (stale)" if one.stale else one.status,
+                        one.last_seen.strftime("%Y-%m-%d %H:%M"),
+                        redact(one.current_task)[0],
+                    ),
+                    key=one.id,
+                    detail=f"{one.id}\n{one.status}\n\n{redact(one.current_task)[0]}",
+                )
+                for one in memory.agents.agents()
+            ]
+        )

@@ -1,0 +1,305 @@
+"""The explorer: a list of views, one of them shown, and what all views share."""
+
+import importlib
+import os
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widgets import ContentSwitcher, Footer, OptionList, Static
+from textual.widgets.option_list import Option
+from textual.worker import WorkerFailed
+
+from ragmem.cli.explorer.reading import Reader
+from ragmem.cli.explorer.table import Row
+from ragmem.cli.explorer.themes import DARK, LIGHT
+from ragmem.domain.model import Kind, Match, State, Tier
+from ragmem.domain.record_types import RecordType
+from ragmem.domain.widths import fitted
+from ragmem.errors import RagmemError
+from ragmem.memory import Ragmem
+
+NOTHING_STORED = """\
+Nothing is stored here yet.
+
+  ragmem seed             reads what sources.toml names
+  ragmem ingest FILE      stores a file, a folder or standard input
+  ragmem connect          lets an assistant remember by itself
+
+Then r reads again."""
+
+MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
+"""Stands before the view that is shown, and between the steps of a way."""
+
+CRUMB = 30
+"""Letters of a step of the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: its id, the key that shows it, and where its widget is, which is imported then."""
+
+    id: str
+    key: str
+    module: str
+
+    @property
+    def label(self) -> str:
+        """How it stands in the list."""
+        return f"{self.key or ' '} {self.id.capitalize()}"
+
+    def widget(self) -> Any:
+        """Return its widget, made now."""
+        module = importlib.import_module(f"ragmem.cli.explorer.{self.module}")
+        return getattr(module, self.id.capitalize())(id=self.id)
+
+
+VIEWS = tuple(
+    View(name, key, module)
+    for name, key, module in (
+        ("overview", "1", "overview"),
+        ("sources", "2", "sources"),
+        ("memories", "3", "memories"),
+        ("search", "4", "search"),
+        ("entities", "5", "entities"),
+        ("connections", "6", "connections"),
+        ("lifecycle", "7", "lifecycle"),
+        ("queue", "8", "queue"),
+        ("injections", "9", "injections"),
+        ("records", "0", "records"),
+        ("transcripts", "", "transcripts"),
+        ("agents", "", "agents"),
+        ("log", "", "log"),
+    )
+)
+
+
+class Explorer(App[None]):
+    """Shows one memory; `reader` asks it, in threads."""
+
+    CSS_PATH = "styles.tcss"
+    TITLE = "ragmem"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 - as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012 - as Textual declares it
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(view.key, f"view('{view.id}')", show=False) for view in VIEWS if view.key),
+        Binding("left_square_bracket", "step(-1)", show=False),
+        Binding("right_square_bracket", "step(1)", show=False),
+        Binding("a", "scope", "Projects"),
+        Binding("r", "reload", "Reload", show=False),
+        Binding("t", "theme", "Theme", show=False),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("q,ctrl+c", "quit", "Quit"),
+    ]
+
+    def __init__(self, reader: Reader, *, light: bool = False) -> None:
+        super().__init__()
+        self.reader = reader
+        self.stored = reader.memory.catalog.exists()
+        self.nothing_stored = NOTHING_STORED
+        self.known: Mapping[str, Iterable[str]] = {}
+        self._count = 0
+        self._where = "all projects"
+        self._here: tuple[str, ...] | None = None
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = LIGHT.name if light else DARK.name
+        # Beside the screen nobody may write, not even that another process is waited for.
+        reader.memory.catalog.announce = self._announce
+
+    def compose(self) -> ComposeResult:
+        """Lay the main screen out."""
+        yield Static(markup=False, id="head")
+        with Horizontal(id="body"):
+            yield OptionList(*(Option(view.label, id=view.id) for view in VIEWS), id="views")
+            yield ContentSwitcher(id="switch")
+        yield Footer(compact=True)
+
+    async def on_mount(self) -> None:
+        """Show the first view."""
+        self._say_head()
+        await self.show(VIEWS[0].id)
+        self.run_worker(self._learn(), exclusive=True, group="learn")
+
+    @property
+    def trouble(self) -> Exception | None:
+        """What ended the explorer, if something went wrong."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
+
+    def _fatal_error(self) -> None:
+        """Leave the screen; who ran this tells what happened, without the values of local variables."""
+        self._close_messages_no_wait()
+
+    def _announce(self, told: str) -> None:
+        self.call_from_thread(self.notify, told, markup=False)
+
+    @property
+    def main(self) -> Any:
+        """The screen of the views, whatever stands before it."""
+        return self.screen_stack[0]
+
+    async def show(self, name: str) -> Any:
+        """Show a view, made when it is shown for the first time; return its widget."""
+        switch = self.main.query_one("#switch", ContentSwitcher)
+        found = switch.query(f"#{name}")
+        if found:
+            pane: Any = found.first()
+        else:
+            pane = next(view for view in VIEWS if view.id == name).widget()
+            await switch.mount(pane)
+        switch.current = name
+        views = self.main.query_one("#views", OptionList)
+        place = views.get_option_index(name)
+        if views.highlighted != place:
+            views.highlighted = place
+        for view in VIEWS:
+            mark = MARK if view.id == name else " "
+            views.replace_option_prompt(view.id, f"{mark}{view.label}")
+        pane.take_focus()
+        return pane
+
+    @on(OptionList.OptionSelected, "#views")
+    async def _chosen(self, event: OptionList.OptionSelected) -> None:
+        await self.show(str(event.option_id))
+
+    async def action_view(self, name: str) -> None:
+        """Show a view by its key."""
+        if len(self.screen_stack) == 1:
+            await self.show(name)
+
+    async def action_step(self, steps: int) -> None:
+        """Show the view before or after."""
+        names = [view.id for view in VIEWS]
+        current = self.main.query_one("#switch", ContentSwitcher).current
+        await self.show(names[(names.index(current) + steps) % len(names)])
+
+    def action_scope(self) -> None:
+        """Tell of all projects, or of the one that one is in and the user's."""
+        if self._here is None:
+            self.notify("no project is here: all are shown", markup=False)
+            return
+        self.reader.toggle(self._here)
+        self._say_head()
+        self._reload_all()
+        self.run_worker(self._learn(), exclusive=True, group="learn")
+
+    def action_reload(self) -> None:
+        """Read again what is shown."""
+        self.stored = self.reader.memory.catalog.exists()
+        self._reload_all()
+        self.run_worker(self._learn(), exclusive=True, group="learn")
+
+    def _reload_all(self) -> None:
+        for pane in self.main.query(".pane"):
+            pane.reload()
+
+    def action_theme(self) -> None:
+        """Turn to the other colours."""
+        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+        for shown in (*self.main.query("Overview, Lifecycle"), *self.screen_stack):
+            if hasattr(shown, "redraw"):
+                shown.redraw()
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        from ragmem.cli.explorer.help import HelpScreen
+
+        self.push_screen(HelpScreen())
+
+    def go_back(self) -> None:
+        """Go back to the screen before, or to the list of views."""
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        else:
+            self.main.query_one("#views").focus()
+
+    def way(self) -> str:
+        """Return the steps that led to what is shown."""
+        crumbs = [screen.crumb for screen in self.screen_stack if hasattr(screen, "crumb")]
+        *before, last = crumbs or [""]
+        return f" {MARK} ".join([*(fitted(one, CRUMB) for one in before[-3:]), last])
+
+    def open_row(self, row: Row) -> None:
+        """Open what a line stands for, if anything."""
+        if row.opens is None:
+            return
+        sort, key = row.opens
+        if sort == "entity":
+            from ragmem.cli.explorer.entity import EntityScreen
+
+            self.push_screen(EntityScreen(key))
+        elif sort == "source":
+            self.run_worker(self._of_source(key))
+        else:
+            from ragmem.cli.explorer.memory import MemoryScreen
+
+            match = row.data if isinstance(row.data, Match) else None
+            self.push_screen(MemoryScreen(key, match=match, tab=sort if sort == "connections" else ""))
+
+    async def _of_source(self, name: str) -> None:
+        pane = await self.show("memories")
+        pane.line.display = True
+        pane.line.value = f'source:"{name}"' if " " in name else f"source:{name}"
+        pane.take_focus()
+
+    def copy(self, text: str) -> None:
+        """Copy a text, where the terminal lets programs do so."""
+        if text:
+            self.copy_to_clipboard(text)
+            self.notify(f"copied {text}", markup=False, timeout=2)
+
+    def edit(self, path: str) -> None:
+        """Open a file in the person's editor; tell where there is none."""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        place = Path(path).expanduser() if path else None
+        if place is None or not place.is_absolute() or not place.is_file():
+            self.notify("it has no file on this machine", markup=False)
+        elif not editor:
+            self.notify(f"set EDITOR to open {place}", markup=False)
+        else:
+            with self.suspend():
+                subprocess.run([*shlex.split(editor), str(place)], check=False)  # noqa: S603 - the person's own
+            self.refresh()
+
+    async def _learn(self) -> None:
+        if not self.stored:
+            return
+        try:
+            self.known, self._count, self._here = await self.reader.run(_known)
+        except RagmemError as error:
+            self.notify(error.told, severity="error", markup=False)
+            return
+        projects = self.reader.projects
+        self._where = "all projects" if projects is None else "this project and yours"
+        self._say_head()
+
+    def _say_head(self) -> None:
+        count = f"{self._count:,} memories" if self.stored else "empty"
+        home = str(self.reader.memory.settings.places.data)
+        self.main.query_one("#head", Static).update(f"ragmem   {count}   {self._where}   {home}")
+
+
+def _known(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] | None]:
+    """Return what the filters complete, how many memories there are, and the project that one is in."""
+    overview = memory.catalog.overview
+    names = memory.catalog.projects.names()
+    counts = overview.count_by("project")
+    values = {
+        "kind": [kind.value for kind in Kind],
+        "state": [state.value for state in State],
+        "tier": [tier.value for tier in Tier],
+        "type": [one.value for one in RecordType],
+        "source": list(overview.count_by("source")),
+        "project": [names.get(one, one) for one in counts],
+    }
+    return values, sum(counts.values()), memory.default_projects()

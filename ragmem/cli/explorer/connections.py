@@ -1,0 +1,78 @@
+"""The most connected memories: where a walk along the connections begins."""
+
+from typing import Any
+
+from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.memories import beginning, named
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.memory import Ragmem
+from ragmem.services.connection_list import Linked, hubs
+
+MOST = 500
+"""Memories that are listed."""
+
+LINKED_COLUMNS = (
+    Column("strength", 8, right=True),
+    Column("title"),
+    Column("cosine", 6, least=70, right=True),
+    Column("shared", 6, least=70, right=True),
+    Column("date", 10, least=60),
+    Column("kind", 12, least=90),
+)
+
+
+def linked_row(one: Linked) -> Row:
+    """Return the line of what a memory is connected with."""
+    memory, link = one.memory, one.connection
+    return Row(
+        (
+            f"{link.strength:.2f}",
+            named(memory),
+            f"{link.cosine:.2f}",
+            f"{link.shared:.2f}",
+            memory.event_time.strftime("%Y-%m-%d"),
+            memory.kind.value,
+        ),
+        key=memory.short_id,
+        opens=("memory", memory.id),
+        path=memory.uri,
+        detail=beginning(memory),
+    )
+
+
+class Connections(ListPane):
+    """Memories by how many others they are connected with; Enter opens one, and its connections."""
+
+    COLUMNS = (
+        Column("links", 7, right=True),
+        Column("title"),
+        Column("kind", 12, least=60),
+        Column("source", 12, least=80),
+        Column("id", 12, least=80),
+    )
+    EMPTY = (
+        "No memory is connected with another yet."
+        " `ragmem gc --dry-run` compares them, and changes nothing else."
+    )
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return the most connected memories."""
+        found = hubs(memory.catalog, projects=self.app.reader.projects, limit=MOST)
+        rows = [
+            Row(
+                (
+                    f"{one.connections:,}",
+                    named(one.memory),
+                    one.memory.kind.value,
+                    one.memory.source,
+                    one.memory.short_id,
+                ),
+                key=one.memory.short_id,
+                opens=("connections", one.memory.id),
+                path=one.memory.uri,
+                detail=beginning(one.memory),
+            )
+            for one in found
+        ]
+        return Page(rows, told="most connected first")

@@ -1,0 +1,106 @@
+"""The screen of one entity: the memories that mention it, its neighbours, and what is said of it."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static, TabPane
+
+from ragmem.cli.explorer.entities import entity_key
+from ragmem.cli.explorer.table import Column, Row, Table
+from ragmem.cli.explorer.tabs import TabbedScreen
+from ragmem.domain.model import SHORT_ID_LENGTH
+from ragmem.domain.redaction import redact
+from ragmem.errors import RagmemError
+from ragmem.services.graph_evidence import Told
+from ragmem.services.graph_views import EntityView, Neighbour
+
+MOST = 200
+"""Memories and neighbours that are listed."""
+
+
+class EntityScreen(TabbedScreen):
+    """One entity of one project; Enter goes to a memory or a neighbour."""
+
+    TABS: ClassVar[tuple[str, ...]] = ("memories", "neighbours", "said")
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._project, _, self._entity = key.partition("\n")
+
+    def panes(self) -> ComposeResult:
+        """Yield the tabs."""
+        with TabPane("1 Memories", id="memories"):
+            yield Table(
+                (
+                    Column("date", 10),
+                    Column("says"),
+                    Column("title", 30, least=100),
+                    Column("id", 12, least=80),
+                ),
+                id="told",
+            )
+        with TabPane("2 Neighbours", id="neighbours"):
+            yield Table(
+                (
+                    Column("entity", 26),
+                    Column("weight", 6, right=True),
+                    Column("type", 12, least=80),
+                    Column("how"),
+                ),
+                id="near",
+            )
+        with TabPane("3 Said", id="said"), VerticalScroll():
+            yield Static(markup=False, classes="plain", id="said-lines")
+
+    def on_mount(self) -> None:
+        """Read the entity."""
+        self.run_worker(self._load(), exclusive=True)
+
+    async def _load(self) -> None:
+        try:
+            views = await self.app.reader.run(
+                lambda memory: memory.graph([self._project]).entity(self._entity, limit=MOST)
+            )
+        except RagmemError as error:
+            self.tell(self._entity, error.told)
+            return
+        self._fill(views[0])
+        self.take_focus()
+
+    def _fill(self, view: EntityView) -> None:
+        place = view.place
+        facts = [place.entity.type, f"{place.degree:,} relations"]
+        if view.memories is not None:
+            facts.append(f"in {view.memories:,} memories")
+        if place.aliases:
+            facts.append("also " + ", ".join(one.name for one in place.aliases))
+        self.tell(place.entity.name, ", ".join(facts))
+        self.table("told").fill([_told(one) for one in view.told])
+        self.table("near").fill([_near(one, place.project) for one in view.neighbours])
+        self.count("memories", view.memories if view.memories is not None else len(view.told))
+        self.count("neighbours", place.degree)
+        self.query_one("#said-lines", Static).update(redact(place.entity.description)[0])
+
+    def own_key(self) -> str:
+        """Return the entity's name."""
+        return self._entity
+
+
+def _told(one: Told) -> Row:
+    short = one.memory_id[:SHORT_ID_LENGTH]
+    return Row(
+        (one.event_time.strftime("%Y-%m-%d"), redact(one.text)[0], redact(one.title)[0], short),
+        key=short,
+        opens=("memory", one.memory_id),
+    )
+
+
+def _near(one: Neighbour, project: str) -> Row:
+    name = one.entity.name
+    how = redact(one.relation.keywords)[0]
+    return Row(
+        (name, f"{one.relation.weight:g}", one.entity.type, how),
+        key=name,
+        opens=("entity", entity_key(project, name)),
+    )

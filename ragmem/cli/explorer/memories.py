@@ -1,0 +1,88 @@
+"""The list of memories: paged from the catalog, filtered as one types."""
+
+from typing import Any, ClassVar
+
+from ragmem.catalog.listing import Filter, counted, listed
+from ragmem.cli.explorer.filtering import Asked, chosen
+from ragmem.cli.explorer.listing import PAGE, ListPane, Page
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.domain.model import Kind, Memory, State, Tier
+from ragmem.domain.redaction import redact
+from ragmem.memory import Ragmem
+from ragmem.services.scope import known_sources
+
+BEGINNING = 1_200
+"""Characters of a text that stand beside its line."""
+
+COLUMNS = (
+    Column("date", 10),
+    Column("kind", 12),
+    Column("title"),
+    Column("source", 12, least=80),
+    Column("state", 9, least=95),
+    Column("id", 12, least=80),
+)
+
+
+def named(memory: Memory) -> str:
+    """Return what people know a memory by, without secrets."""
+    return redact(memory.title or memory.uri or memory.text[:80])[0]
+
+
+def row_of(memory: Memory) -> Row:
+    """Return the line of a memory."""
+    return Row(
+        (
+            memory.event_time.strftime("%Y-%m-%d"),
+            memory.kind.value,
+            named(memory),
+            memory.source,
+            memory.state.value,
+            memory.short_id,
+        ),
+        key=memory.short_id,
+        opens=("memory", memory.id),
+        path=memory.uri,
+        detail=beginning(memory),
+    )
+
+
+def beginning(memory: Memory) -> str:
+    """Return where a memory comes from and how it begins, without secrets."""
+    facts = (
+        f"{memory.short_id}  {memory.event_time:%Y-%m-%d %H:%M}",
+        f"{memory.kind.value}, {memory.tier.value}, {memory.state.value}"
+        + (", protected" if memory.protected else ""),
+        f"{memory.source}  {redact(memory.uri)[0]}",
+    )
+    text = redact(memory.text)[0].strip()
+    cut = text if len(text) <= BEGINNING else text[:BEGINNING].rstrip() + "…"
+    return "\n".join(facts) + f"\n\n{cut}"
+
+
+class Memories(ListPane):
+    """All memories, latest first."""
+
+    COLUMNS = COLUMNS
+    KEYS: ClassVar[tuple[str, ...]] = ("kind", "source", "project", "state", "tier")
+    HINT = "words of the title, kind:error source:memory project:… state:indexed tier:ingest"
+    EMPTY = "No memory belongs here. a shows all projects."
+    FILTERED = True
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:
+        """Return a page of memories; raises UsageError and NotFoundError for a value that nothing has."""
+        projects = self.app.reader.projects
+        if asked.of("project"):
+            projects = memory.named_projects(asked.of("project"))
+        wanted = Filter(
+            projects=projects,
+            kinds=chosen(asked, "kind", Kind),
+            states=chosen(asked, "state", State),
+            tiers=chosen(asked, "tier", Tier),
+            sources=known_sources(memory.catalog, memory.settings, asked.of("source")),
+            title=asked.text,
+        )
+        database = memory.catalog.database
+        found, rest = listed(database, wanted, after=after, limit=PAGE)
+        total = counted(database, wanted) if after is None else None
+        return Page([row_of(one) for one in found], total, rest)

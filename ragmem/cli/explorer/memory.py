@@ -1,0 +1,125 @@
+"""The screen of one memory: its text rendered, and beside it all that is known of it."""
+
+from typing import ClassVar
+
+from rich.table import Table as Grid
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.events import Resize
+from textual.widgets import Static, TabPane
+
+from ragmem.cli.common import printable
+from ragmem.cli.explorer.connections import LINKED_COLUMNS, linked_row
+from ragmem.cli.explorer.entities import entity_key
+from ragmem.cli.explorer.rendering import page
+from ragmem.cli.explorer.table import Column, Row, Table
+from ragmem.cli.explorer.tabs import TabbedScreen
+from ragmem.cli.explorer.whole import Whole, score_of, told, whole
+from ragmem.domain.model import Match
+from ragmem.errors import RagmemError
+
+LINKS = 500
+"""Connections that are listed."""
+
+NO_SCORE = "A score belongs to a question: ask one under Search, and open this memory there."
+
+
+class MemoryScreen(TabbedScreen):
+    """One memory; Enter on a connection or an entity goes there."""
+
+    TABS: ClassVar[tuple[str, ...]] = ("text", "facts", "score", "connections", "entities", "history")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "Edit file")]
+
+    def __init__(self, identifier: str, *, match: Match | None = None, tab: str = "") -> None:
+        super().__init__(tab=tab)
+        self.identifier = identifier
+        self._match = match
+        self._whole: Whole | None = None
+
+    def panes(self) -> ComposeResult:
+        """Yield the tabs."""
+        with TabPane("1 Text", id="text"), VerticalScroll():
+            yield Static(markup=False, classes="plain", id="page")
+        with TabPane("2 Facts", id="facts"), VerticalScroll():
+            yield Static(markup=False, classes="plain", id="fact-lines")
+        with TabPane("3 Score", id="score"), VerticalScroll():
+            yield Static(markup=False, classes="plain", id="score-lines")
+        with TabPane("4 Connections", id="connections"):
+            yield Table(LINKED_COLUMNS, id="links")
+        with TabPane("5 Entities", id="entities"):
+            yield Table((Column("entity"),), id="names")
+        with TabPane("6 History", id="history"):
+            yield Table((Column("at", 20), Column("what", 11), Column("detail")), id="happenings")
+
+    def on_mount(self) -> None:
+        """Read the memory."""
+        self.run_worker(self._load(), exclusive=True)
+
+    async def _load(self) -> None:
+        try:
+            found = await self.app.reader.run(lambda memory: whole(memory, self.identifier))
+        except RagmemError as error:
+            self.tell("…", error.told)
+            return
+        self._whole = found
+        memory = found.memory
+        self.tell(
+            found.title,
+            f"{memory.short_id}  {memory.event_time:%Y-%m-%d}  {memory.kind.value}  {memory.source}"
+            f"  {memory.tier.value}  {memory.state.value}",
+        )
+        self._fill(found)
+        self.take_focus()
+        await self._draw()
+
+    async def _draw(self) -> None:
+        """Lay the text out for the width of now."""
+        found = self._whole
+        if found is None:
+            return
+        text = found.text
+        if found.cut:
+            text += (
+                f"\n\n---\n\n{found.cut:,} more characters: `ragmem inspect memory {found.memory.short_id}`"
+            )
+        width, theme = self.size.width - 6, self.app.current_theme
+        drawn = await self.app.reader.run(lambda _: page(text, width=width, theme=theme))
+        self.query_one("#page", Static).update(drawn)
+
+    def redraw(self) -> None:
+        """Lay the text out anew: for another width, or other colours."""
+        self.run_worker(self._draw(), exclusive=True, group="draw")
+
+    def on_resize(self, event: Resize) -> None:  # noqa: ARG002 - Textual's
+        """Fit the text to the new width."""
+        self.redraw()
+
+    def _fill(self, found: Whole) -> None:
+        facts = Grid.grid(padding=(0, 2, 0, 0))
+        facts.add_column(no_wrap=True)
+        facts.add_column(overflow="fold")
+        for name, value in found.facts:
+            facts.add_row(Text(name, style="bold"), Text(printable(value)))
+        self.query_one("#fact-lines", Static).update(facts)
+        score = NO_SCORE if self._match is None else score_of(self._match)
+        self.query_one("#score-lines", Static).update(score)
+        project = found.memory.scope.project
+        self.table("links").fill([linked_row(one) for one in found.links[:LINKS]])
+        self.table("names").fill(
+            [Row((name,), key=name, opens=("entity", entity_key(project, name))) for name in found.entities]
+        )
+        self.table("happenings").fill([Row(told(one)) for one in found.history])
+        self.count("connections", len(found.links))
+        self.count("entities", len(found.entities))
+        self.count("history", len(found.history))
+
+    def own_key(self) -> str:
+        """Return the memory's id."""
+        return self._whole.memory.short_id if self._whole is not None else ""
+
+    def action_edit(self) -> None:
+        """Open the memory's file in $EDITOR."""
+        if self._whole is not None:
+            self.app.edit(self._whole.memory.uri)

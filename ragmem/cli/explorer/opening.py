@@ -1,0 +1,33 @@
+"""Opens the explorer on this user's memory, and ends as every other command does."""
+
+import os
+
+from ragmem.cli.common import tell
+from ragmem.cli.explorer.app import Explorer
+from ragmem.cli.explorer.reading import Reader
+from ragmem.errors import EXIT_OK
+from ragmem.memory import Ragmem
+
+
+def run(theme: str = "auto") -> int:
+    """Run the explorer; raises RagmemError for a memory that cannot be opened, and whatever went wrong.
+
+    A home without memories opens as well, and says what comes next.
+    """
+    with Ragmem.open() as memory:
+        for warning in memory.settings.warnings:
+            tell(f"warning: {warning}")
+        if memory.is_stored():
+            memory.prepare()
+        with Reader(memory) as reader:
+            app = Explorer(reader, light=theme == "light" or (theme == "auto" and is_light(os.environ)))
+            app.run()
+            if app.trouble is not None:
+                raise app.trouble
+    return EXIT_OK
+
+
+def is_light(environ: "os._Environ[str] | dict[str, str]") -> bool:
+    """Tell whether the terminal says that its background is light; most say nothing."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return background in {"7", "15"}

@@ -1,0 +1,111 @@
+"""What gc would do, with the rule and the reason of each decision; nothing of it is done here."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.reading import ClosingError
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.domain.model import SHORT_ID_LENGTH
+from ragmem.domain.redaction import redact
+from ragmem.memory import Ragmem
+from ragmem.services.gc_items import Item, Plan
+
+if TYPE_CHECKING:
+    from ragmem.cli.explorer.app import Explorer
+
+BUDGET_S = 60.0
+"""Seconds in which memories are compared that never were; the next plan goes on."""
+
+
+class PlanList(ListPane):
+    """The decisions that change something, and what another rule would have taken."""
+
+    COLUMNS = (
+        Column("action", 10),
+        Column("rule", 13),
+        Column("memory"),
+        Column("because", least=90),
+        Column("id", 12, least=120),
+    )
+    KEYS: ClassVar[tuple[str, ...]] = ("action", "rule")
+    HINT = "words, action:archive rule:template"
+    EMPTY = "gc would do nothing: all is in order."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._plan: Plan | None = None
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Make the plan, once; connections that were missing are made on the way."""
+        if self._plan is None:
+            try:
+                self._plan = memory.plan_gc(
+                    projects=self.app.reader.projects, budget_s=BUDGET_S, progress=self.app.reader
+                )
+            except ClosingError:
+                return Page(())
+        plan = self._plan
+        items = [item for item in plan.items if item.action != "keep" or item.others or item.life]
+        for key in ("action", "rule"):
+            wanted = asked.of(key)
+            items = [item for item in items if not wanted or getattr(item, key) in wanted]
+        counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
+        summed = ", ".join(f"{action} by {rule} {count:,}" for (action, rule), count in counts[:6])
+        left = plan.searched - plan.leaving
+        told = f"{summed}   searched {plan.searched:,} now, {left:,} afterwards"
+        if plan.uncompared:
+            told += f"   {plan.uncompared:,} not compared yet"
+        return Page([_row(item) for item in items], told=told)
+
+    def values(self) -> dict[str, list[str]]:
+        """Return the actions and rules of the plan."""
+        items = self._plan.items if self._plan is not None else ()
+        return {"action": sorted({one.action for one in items}), "rule": sorted({one.rule for one in items})}
+
+
+def _row(item: Item) -> Row:
+    name = redact(item.title or item.uri)[0]
+    others = ", ".join(other[:SHORT_ID_LENGTH] for other in item.others)
+    lines = [name, f"{item.action}, {item.rule}", redact(item.reason)[0], item.uri]
+    if others:
+        lines.append(f"with {others}")
+    short = item.id[:SHORT_ID_LENGTH]
+    return Row(
+        (item.action, item.rule, name, redact(item.reason)[0], short),
+        key=short,
+        opens=("memory", item.id),
+        path=item.uri,
+        detail="\n".join(lines),
+    )
+
+
+class PlanScreen(Screen[None]):
+    """The plan of gc."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("backspace", "leave", show=False)]
+
+    app: "Explorer"
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield Static(
+            "What gc would do\nNothing of this is done here: `ragmem gc` carries a plan out.",
+            markup=False,
+            classes="title",
+        )
+        yield PlanList()
+        yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """Let the keys go to the list."""
+        self.query_one(PlanList).take_focus()
+
+    def action_leave(self) -> None:
+        """Go back."""
+        self.app.pop_screen()

@@ -1,0 +1,56 @@
+"""The typed records of sessions, newest first."""
+
+from typing import Any, ClassVar
+
+from ragmem.cli.explorer.filtering import Asked, chosen
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.memories import beginning
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.domain.record_types import RecordType
+from ragmem.domain.redaction import redact
+from ragmem.memory import Ragmem
+
+MOST = 500
+"""Records that are listed, the newest."""
+
+
+class Records(ListPane):
+    """What sessions recorded."""
+
+    COLUMNS = (
+        Column("date", 10),
+        Column("type", 18),
+        Column("record"),
+        Column("project", 14, least=90),
+        Column("id", 12, least=80),
+    )
+    KEYS: ClassVar[tuple[str, ...]] = ("type",)
+    HINT = "words of the record, type:gotcha"
+    EMPTY = "No session recorded anything yet. `ragmem record --help` tells how."
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return the newest records."""
+        projects = self.app.reader.projects
+        found = memory.get_records(
+            chosen(asked, "type", RecordType),
+            projects=projects or (),
+            everywhere=projects is None,
+            limit=MOST,
+        )
+        return Page(
+            [
+                Row(
+                    (
+                        one.memory.event_time.strftime("%Y-%m-%d"),
+                        one.type.value,
+                        redact(one.record.title)[0],
+                        one.memory.scope.project,
+                        one.memory.short_id,
+                    ),
+                    key=one.memory.short_id,
+                    opens=("memory", one.memory.id),
+                    detail=beginning(one.memory),
+                )
+                for one in found
+            ]
+        )

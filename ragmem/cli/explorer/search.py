@@ -1,0 +1,109 @@
+"""Ask a question as `query` does, and see why each answer stands where it does."""
+
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.memories import named
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.cli.explorer.whole import score_of
+from ragmem.domain.model import Match
+from ragmem.memory import Ragmem, now
+from ragmem.services.query import Question
+from ragmem.services.routes import ask_by_route
+from ragmem.services.shapes import found_text
+
+LIMIT = 20
+"""Answers of a question."""
+
+
+class Search(ListPane):
+    """The question stands above its answers; Enter asks it. Nothing counts as recalled."""
+
+    COLUMNS = (
+        Column("score", 5, right=True),
+        Column("title"),
+        Column("date", 10, least=55),
+        Column("kind", 12, least=85),
+        Column("source", 12, least=100),
+    )
+    HINT = "ask a question, and press Enter"
+    EMPTY = "Ask a question in the line above, and press Enter."
+    FILTERED = True
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Ask")]
+
+    def start(self) -> None:
+        """Show the line for the question at once."""
+        self.line.display = True
+        self.line.placeholder = self.HINT
+        self._say_empty(self.app.nothing_stored if not self.app.stored else self.EMPTY)
+
+    def take_focus(self) -> None:
+        """Let the keys go to the question, or to its answers where there are some."""
+        (self.table if self.table.shown else self.line).focus()
+
+    def typed(self) -> None:
+        """Wait for Enter: an answer takes longer than a list."""
+
+    def entered(self) -> None:
+        """Ask."""
+        self.reload()
+
+    def reload(self) -> None:
+        """Ask again."""
+        if self.line.value.strip():
+            self.run_worker(self._ask(), exclusive=True, group="load")
+
+    async def _ask(self) -> None:
+        await self._load(0.0)
+        if self.table.shown:
+            self.table.focus()
+
+    def action_unfilter(self) -> None:
+        """Go back to the question, and from there to where one came from."""
+        if self.line.has_focus:
+            self.app.go_back()
+        else:
+            self.line.focus()
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return what answers the question."""
+        routed = ask_by_route(
+            memory,
+            Question(asked.text, projects=self.app.reader.projects, limit=LIMIT),
+            now=now(),
+        )
+        answer = routed.answer
+        evidence = ", ".join(f"{name} {value:.2f}" for name, value in answer.evidence.items())
+        told = "   ".join(filter(None, (routed.told, f"rung: {answer.rung}", evidence, *answer.notes)))
+        return Page([_row(match) for match in answer.matches], told=told)
+
+    def _say_empty(self, text: str) -> None:
+        super()._say_empty(text)
+        if self.line.value.strip():
+            self.query_one(".empty", Static).update(
+                "Nothing answers this. a asks all projects; fewer and rarer words find more."
+            )
+
+
+def _row(match: Match) -> Row:
+    memory = match.memory
+    heading = f" / {match.chunk.heading}" if match.chunk.heading else ""
+    detail = f"{named(memory)}{heading}\n\n{found_text(match).strip()}\n\n{score_of(match)}"
+    return Row(
+        (
+            f"{match.score:.2f}",
+            named(memory),
+            memory.event_time.strftime("%Y-%m-%d"),
+            memory.kind.value,
+            memory.source,
+        ),
+        key=memory.short_id,
+        opens=("memory", memory.id),
+        path=memory.uri,
+        detail=detail,
+        data=match,
+    )

@@ -1,0 +1,88 @@
+"""The sources: what is stored of each by tier, its files, and what of them was not kept."""
+
+from collections import Counter
+from typing import Any
+
+from ragmem.catalog.files import GONE
+from ragmem.catalog.listing import Filter, crossed
+from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.domain.model import Tier
+from ragmem.memory import Ragmem
+
+FILES = 200
+"""Files of a source that are named beside it."""
+
+
+class Sources(ListPane):
+    """The configured sources and those that have memories; Enter shows the memories of one."""
+
+    COLUMNS = (
+        Column("source", 14),
+        Column("memories", 8, right=True),
+        Column("ingest", 7, least=50, right=True),
+        Column("summarize", 9, least=60, right=True),
+        Column("discard", 7, least=60, right=True),
+        Column("files", 6, right=True),
+        Column("newest", 10, least=80),
+        Column("state", 10),
+        Column("glob", least=100),
+    )
+    EMPTY = "No source is configured. sources.toml names them: ragmem inspect config"
+    NEEDS_MEMORIES = False
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return all sources."""
+        catalog, specs = memory.catalog, memory.settings.sources
+        stored: dict[str, dict[str, Any]] = {}
+        tiers: dict[str, dict[str, int]] = {}
+        if catalog.exists():
+            stored = {str(row["source"]): row for row in catalog.overview.source_rows()}
+            tiers = crossed(catalog.database, "source", "tier", Filter())
+        return Page(
+            [
+                _row(memory, name, stored.get(name, {}), tiers.get(name, {}))
+                for name in (*specs, *(name for name in stored if name not in specs))
+            ]
+        )
+
+
+def _row(memory: Ragmem, name: str, stored: dict[str, Any], tiers: dict[str, int]) -> Row:
+    spec = memory.settings.sources.get(name)
+    state = "not listed" if spec is None else "on" if spec.enabled else "off"
+    globs = ", ".join(spec.globs) if spec else "handed in by `ingest`, hooks or an assistant"
+    seen = memory.catalog.files.seen(name) if memory.catalog.exists() else {}
+    there = {path: file for path, file in seen.items() if file.size != GONE}
+    newest = stored.get("newest")
+    tally: Counter[str] = Counter()
+    for file in there.values():
+        tally.update(file.tally)
+    lines = [f"{name}: {state}", globs]
+    if spec:
+        lines.append(f"reader {spec.reader}, scope {spec.scope}, signal {spec.signal}")
+    if there:
+        counts = ", ".join(f"{count:,} {what}" for what, count in sorted(tally.items()) if count)
+        lines.append(f"{len(there):,} files when seed last looked: {counts or 'nothing in them'}")
+    if not stored and spec and spec.enabled:
+        lines.append(f"nothing stored yet: ragmem seed --source {name}")
+    empty = [path for path, file in there.items() if not any(file.tally.values())]
+    if empty:
+        lines.append(f"{len(empty):,} files gave no memory")
+    lines += ["", *sorted(there)[:FILES]]
+    if len(there) > FILES:
+        lines.append(f"and {len(there) - FILES:,} more")
+    return Row(
+        (
+            name,
+            f"{stored.get('memories', 0):,}",
+            *(f"{tiers.get(tier.value, 0):,}" for tier in Tier),
+            f"{len(there):,}",
+            newest.strftime("%Y-%m-%d") if newest else "",
+            state,
+            globs,
+        ),
+        key=name,
+        opens=("source", name),
+        detail="\n".join(lines),
+    )

@@ -1,0 +1,99 @@
+"""What the screens of a memory and of an entity share: tabs, going on to what they name, and back."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer, Static, TabbedContent
+
+from ragmem.cli.explorer.table import Table
+
+if TYPE_CHECKING:
+    from ragmem.cli.explorer.app import Explorer
+
+
+class TabbedScreen(Screen[None]):
+    """A title and tabs, of which a subclass fills those of TABS; Escape goes back."""
+
+    TABS: ClassVar[tuple[str, ...]] = ()
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Back"),
+        Binding("right_square_bracket", "turn(1)", "Next tab", key_display="]"),
+        Binding("left_square_bracket", "turn(-1)", show=False),
+        *(Binding(str(number), f"tab({number})", show=False) for number in range(1, 7)),
+        Binding("c", "copy", "Copy id"),
+    ]
+
+    app: "Explorer"
+
+    def __init__(self, *, tab: str = "") -> None:
+        super().__init__()
+        self._tab = tab or self.TABS[0]
+        self.crumb = "…"
+
+    def panes(self) -> ComposeResult:
+        """Yield the tabs."""
+        raise NotImplementedError
+
+    def own_key(self) -> str:
+        """Return what is copied where no line is under the cursor."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield Static("reading…", markup=False, classes="title")
+        with TabbedContent(initial=self._tab):
+            yield from self.panes()
+        yield Footer(compact=True)
+
+    def tell(self, crumb: str, told: str) -> None:
+        """Say what this is, and by which way one came here."""
+        self.crumb = crumb
+        self.query_one(".title", Static).update(f"{self.app.way()}\n{told}")
+
+    def count(self, name: str, number: int) -> None:
+        """Write beside a tab how much is in it."""
+        place = self.TABS.index(name) + 1
+        self.query_one(TabbedContent).get_tab(name).label = f"{place} {name.capitalize()} {number:,}"
+
+    def table(self, name: str) -> Table:
+        """Return the table of this id."""
+        return self.query_one(f"#{name}", Table)
+
+    def take_focus(self) -> None:
+        """Let the keys go to what the tab shows."""
+        pane = self.query_one(TabbedContent).active_pane
+        if pane is not None:
+            pane.query("Table, VerticalScroll").first().focus()
+
+    @on(TabbedContent.TabActivated)
+    def _turned(self) -> None:
+        self.take_focus()
+
+    @on(Table.RowSelected)
+    def _selected(self, event: Table.RowSelected) -> None:
+        table = event.data_table
+        if isinstance(table, Table) and table.current is not None:
+            self.app.open_row(table.current)
+
+    def action_leave(self) -> None:
+        """Go back to where one came from."""
+        self.app.pop_screen()
+
+    def action_tab(self, number: int) -> None:
+        """Show a tab by its number."""
+        if number <= len(self.TABS):
+            self.query_one(TabbedContent).active = self.TABS[number - 1]
+
+    def action_turn(self, steps: int) -> None:
+        """Show the next tab, or the one before."""
+        tabs = self.query_one(TabbedContent)
+        tabs.active = self.TABS[(self.TABS.index(tabs.active) + steps) % len(self.TABS)]
+
+    def action_copy(self) -> None:
+        """Copy the id of what is under the cursor, else of what this screen shows."""
+        row = self.focused.current if isinstance(self.focused, Table) else None
+        self.app.copy(row.key if row is not None and row.key else self.own_key())

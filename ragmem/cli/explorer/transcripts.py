@@ -1,0 +1,54 @@
+"""How far the sessions of assistants were read, and what was never read."""
+
+from typing import Any
+
+from ragmem.cli.common import plural, size
+from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.table import Column, Row
+from ragmem.memory import Ragmem
+from ragmem.services.transcript_list import standing
+
+
+class Transcripts(ListPane):
+    """Transcripts that were read, the last one first, then those that never were."""
+
+    COLUMNS = (
+        Column("last read", 16),
+        Column("assistant", 12),
+        Column("exchanges", 9, right=True),
+        Column("size", 9, least=70, right=True),
+        Column("file"),
+    )
+    EMPTY = "No transcript of an assistant was found. sources.toml turns the source `transcripts` on."
+    NEEDS_MEMORIES = False
+
+    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return all transcripts that are known."""
+        found = standing(memory.catalog, memory.settings, home=memory.home)
+        rows = [
+            Row(
+                (
+                    one.read_at.strftime("%Y-%m-%d %H:%M"),
+                    one.assistant,
+                    f"{one.exchanges:,}",
+                    size(one.size),
+                    one.path,
+                ),
+                key=one.session,
+                path=one.path,
+                detail=f"{one.path}\nsession {one.session}\nproject {one.project or 'none'}\n"
+                f"read to byte {one.position:,} of {one.size:,}",
+            )
+            for one in found.read
+        ]
+        rows += [
+            Row(
+                ("never", "", "", size(one.size), one.path),
+                path=one.path,
+                detail=f"{one.path}\nnever read: ragmem seed --source transcripts",
+            )
+            for one in found.unread
+        ]
+        waits = plural(found.waiting, "exchange waits", "exchanges wait")
+        return Page(rows, told=f"{waits} for vectors" if found.waiting else "")

@@ -1,0 +1,134 @@
+"""What waits to be taken in, and what nobody could read, for people who look; nothing is changed."""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ragmem.catalog.catalog import Catalog
+from ragmem.config import Settings
+from ragmem.domain.redaction import redact
+from ragmem.errors import SourceError, StorageError
+from ragmem.hooks import spool
+from ragmem.inbox import folder_in, reading
+from ragmem.services.inbox_waiting import names_in, waiting
+
+SHOWN = 200
+"""Things that wait that are named, the oldest; of all of them there are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """One thing that waits: a text handed in, or an event of an assistant's hook."""
+
+    what: str
+    since: datetime | None
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A file that nobody could read, and why."""
+
+    path: Path
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How many texts and events wait, the oldest of them, what was set aside; memories without vectors."""
+
+    texts: int
+    events: int
+    oldest: tuple[Waits, ...]
+    aside: tuple[Aside, ...]
+    vectors: int
+
+    @property
+    def empty(self) -> bool:
+        """Tell whether nothing waits and nothing was set aside."""
+        return not (self.texts or self.events or self.aside or self.vectors)
+
+
+def queue(catalog: Catalog, settings: Settings) -> Queue:
+    """Return what waits in a home, also in one without memories; raises StorageError."""
+    data = settings.places.data
+    held = waiting(data)
+    try:
+        events, events_aside = spool.waiting(data), spool.aside(data)
+    except OSError as error:
+        raise StorageError(
+            f'cannot read "{spool.folder(data)}": {(error.strerror or str(error)).lower()}',
+            hint="it must be a folder that is yours: move away what is there",
+        ) from error
+    inbox = Path(folder_in(data))
+    texts = [_text(inbox / name) for name in names_in(inbox)[:SHOWN]] if held.writes else []
+    return Queue(
+        texts=held.writes,
+        events=len(events),
+        oldest=(*texts, *map(_event, events[:SHOWN])),
+        aside=(
+            *(Aside(path, problem) for path, problem in held.aside),
+            *(Aside(Path(path), _problem(path)) for path in events_aside),
+        ),
+        vectors=catalog.overview.count_by("state").get("pending", 0) if catalog.exists() else 0,
+    )
+
+
+def _text(path: Path) -> Waits:
+    try:
+        write = reading.read(str(path))
+        told = write.fields.get("title") or write.text
+    except (SourceError, OSError) as error:  # whoever takes it in sets it aside
+        told = f"cannot be read: {error}"
+    return Waits("text", _moment(str(path)), _line(told))
+
+
+def _event(path: str) -> Waits:
+    try:
+        said = spool.read(path)
+        parts = (said.get("assistant"), said.get("event"), said.get("file") or said.get("transcript"))
+        told = " ".join(str(part) for part in parts if part)
+    except (ValueError, OSError) as error:
+        told = f"cannot be read: {error}"
+    return Waits("event", _moment(path), _line(told))
+
+
+def _line(text: str) -> str:
+    return " ".join(redact(text[:2000])[0].split())[:200]
+
+
+def _moment(path: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
+    except OSError:  # taken up since
+        return None
+
+
+def _problem(path: str) -> str:
+    try:
+        spool.read(path)
+    except (ValueError, OSError) as error:
+        return getattr(error, "strerror", "") or str(error)
+    return "it can be read: move it back into the folder above"
+
+
+def queue_shape(found: Queue) -> dict[str, Any]:
+    """Return it as JSON fields."""
+    since = min((one.since for one in found.oldest if one.since), default=None)
+    return {
+        "texts": found.texts,
+        "events": found.events,
+        "since": since.strftime("%Y-%m-%dT%H:%M:%SZ") if since else None,
+        "waiting": [
+            {
+                "what": one.what,
+                "since": one.since.strftime("%Y-%m-%dT%H:%M:%SZ") if one.since else None,
+                "told": one.told,
+            }
+            for one in found.oldest
+        ],
+        "aside": [{"path": str(one.path), "problem": one.problem} for one in found.aside],
+        "vectors": found.vectors,
+    }

@@ -1,0 +1,55 @@
+"""The explorer driven by keys, without a terminal, as a person drives it."""
+
+import asyncio
+
+from ragmem.cli.explorer.app import Explorer
+from ragmem.cli.explorer.reading import Reader
+
+
+class Walk:
+    """A person at the explorer: presses keys, and reads what stands there."""
+
+    def __init__(self, app, pilot):
+        self.app = app
+        self.pilot = pilot
+
+    async def settle(self):
+        await self.app.workers.wait_for_complete()
+        await self.pilot.pause()
+        await self.app.workers.wait_for_complete()
+        await self.pilot.pause()
+
+    async def press(self, *keys):
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def type(self, text):
+        await self.press(*("space" if letter == " " else letter for letter in text))
+
+    @property
+    def screen(self):
+        """What stands on the screen, line by line."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    def __contains__(self, text):
+        return text in self.screen
+
+
+def walk(home, steps, *, size=(80, 24), light=False, before=None):
+    """Run the explorer on a home and take steps (an async function of a Walk); return the app."""
+
+    async def main():
+        with home.open() as memory, Reader(memory) as reader:
+            if memory.is_stored():
+                memory.prepare()
+            app = Explorer(reader, light=light)
+            if before is not None:
+                before(app)
+            async with app.run_test(size=size) as pilot:
+                taken = Walk(app, pilot)
+                await taken.settle()
+                await steps(taken)
+            return app
+
+    return asyncio.run(main())

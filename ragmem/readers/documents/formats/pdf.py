@@ -141,6 +141,7 @@ def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[
     laid: list[tuple[_Page, list[Block]]] = []
     for page in pages:
         kept = [line for line in page.lines if _mark(line, usual) not in running or not _at_edge(line, page)]
+        kept = kept or page.lines  # a form of one line a page
         blocks = captioned(blocks_of(reading_order(kept)), page.tables)
         laid.append((page, blocks))
         for block in blocks:

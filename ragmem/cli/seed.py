@@ -1,6 +1,7 @@
 """`ragmem seed`: bring the memory up to date with the sources on disk."""
 
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -30,11 +31,12 @@ Examples:
   ragmem seed --source memory --dry-run
   ragmem seed --check
   ragmem seed --source transcripts --no-wait
+  ragmem seed --expect ragmem-expect.toml --junit ragmem.xml
 
 \b
 Exit codes:
   0  done
-  1  with --check: something would change
+  1  with --check: something would change; with --expect: something is not as expected
   2  usage or configuration
   3  some files could not be read, or no model made the vectors
 """
@@ -63,13 +65,33 @@ def seed(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
+    expect: Annotated[
+        Path | None,
+        typer.Option("--expect", metavar="FILE", help="Then compare the memory with what this file expects."),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="With --expect: write the outcomes as JUnit XML."),
+    ] = None,
+    github: Annotated[
+        bool, typer.Option("--github", help="With --expect: annotate the file in GitHub Actions.")
+    ] = False,
+    write_expect: Annotated[
+        bool, typer.Option("--write-expect", help="Write the file of --expect from what there is now.")
+    ] = False,
 ) -> int:
     """Bring the memory up to date with the sources on disk."""
+    from ragmem.cli import seed_expect
+
+    wish = seed_expect.Wish(expect, junit, github, write_expect).checked(dry_run=dry_run or check)
+    verdict = None
+    explain = dry_run and expect is None
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        expected = wish.expected(memory)
         report = memory.seed(
             sources=source or (),
             dry_run=dry_run or check,
-            explain=dry_run,
+            explain=explain,
             rebuild=rebuild,
             llm=not no_llm,
             wait=not no_wait,
@@ -81,14 +103,28 @@ def seed(
                 globs = ", ".join(memory.settings.sources[tally.source].globs)
                 tell(f"note: source {tally.source}: no file matches {globs}")
         active, wanted = memory.models.active(), memory.models.wanted_id()
+        if expected is not None:
+            verdict = seed_expect.verdict_of(memory, report, expected)
+        elif expect is not None:
+            seed_expect.write_expectations(memory, report, expect)
     if active is not None and active.model != wanted and not quiet:
         tell(
             f'note: the vectors are those of "{active.model}"; `ragmem models use` makes them with "{wanted}"'
         )
     if as_json:
-        say_json(_document(report, explain=dry_run))
+        expectations = {"expectations": seed_expect.shape(verdict)} if verdict else {}
+        say_json(_document(report, explain=explain) | expectations)
     else:
-        _say(report, explain=dry_run, quiet=quiet)
+        _say(report, explain=explain, quiet=quiet)
+    if verdict is not None:
+        if not as_json:
+            seed_expect.say_verdict(verdict)
+        seed_expect.report_to_ci(verdict, wish)
+        if verdict.of("failed"):
+            return EXIT_NO
+        # Which files may be unread, the expectations say.
+        if not check:
+            return EXIT_FAILED if report.note else EXIT_OK
     if check and report.would_change:
         return EXIT_NO
     return EXIT_FAILED if report.failed or report.note else EXIT_OK

@@ -1,0 +1,171 @@
+"""`ragmem seed --expect`: whether a memory is what a file expects, for people, programs and CI."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragmem.cli.common import bold, dim, printable, say, tell
+from ragmem.config.expectations import Asked, Expectations, read_expectations
+from ragmem.errors import ConfigError, NotFoundError, UsageError
+from ragmem.services.expecting import Outcome, Verdict, compare
+from ragmem.services.outcome_reports import annotations, junit, path_from, summary, told
+
+if TYPE_CHECKING:
+    from ragmem.memory import Ragmem
+    from ragmem.services.asking import Answer
+    from ragmem.services.seed_report import SeedReport
+
+_MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the options of `seed` say about expectations; nothing is expected without `file`."""
+
+    file: Path | None
+    junit: Path | None
+    github: bool
+    write: bool
+
+    def checked(self, *, dry_run: bool) -> "Wish":
+        """Return it; raises UsageError for options that mean nothing and for places that cannot be."""
+        from ragmem.services.new_file import place_for
+
+        given = {"--junit": self.junit, "--github": self.github, "--write-expect": self.write}
+        for option, value in given.items():
+            if value and self.file is None:
+                raise UsageError(f"{option} goes with --expect", hint="ragmem seed --expect FILE")
+        if self.write and (dry_run or self.junit or self.github):
+            raise UsageError(
+                "--write-expect writes what there is after a seed, and compares nothing",
+                hint="ragmem seed --expect FILE --write-expect",
+            )
+        if self.write and self.file is not None and place_for(self.file, force=True).exists():
+            raise UsageError(
+                f'there is a file "{self.file}" already', hint="move it away, or name another one"
+            )
+        if self.junit is not None:
+            place_for(self.junit, force=True)
+        return self
+
+    def expected(self, memory: "Ragmem") -> Expectations | None:
+        """Return what is expected, or None where nothing is; raises ConfigError for a wrong file."""
+        if self.file is None or self.write:
+            return None
+        return read_expectations(self.file, sources=memory.settings.sources)
+
+
+def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -> Verdict:
+    """Return what became of the expectations; raises ConfigError for a project that is not there."""
+    from ragmem.services.asking import Question
+
+    degraded: dict[str, None] = {}
+
+    def ask(asked: Asked, limit: int) -> "Answer":
+        try:
+            projects = memory.named_projects([asked.project]) if asked.project else None
+        except NotFoundError as error:
+            raise ConfigError(f"{expected.path}:{asked.line}: {error}", hint=error.hint) from error
+        answer = memory.query(
+            asked.question, question=Question(asked.question, projects=projects, limit=limit)
+        )
+        if answer.rung == "text":
+            degraded.update(dict.fromkeys(answer.notes))
+        return answer
+
+    verdict = compare(
+        expected,
+        report,
+        stored={} if report.dry_run else _stored(memory),
+        ask=ask,
+        streamed=[name for name, one in memory.settings.sources.items() if one.reader == "transcripts"],
+        home=str(memory.home),
+    )
+    for note in degraded:
+        tell(printable(f"note: {note}"))
+    return verdict
+
+
+def _stored(memory: "Ragmem") -> dict[tuple[str, str], int]:
+    from ragmem.catalog.figures import Figures
+
+    return Figures(memory.catalog.database).tiers()
+
+
+def say_verdict(verdict: Verdict) -> None:
+    """Write one line for each expectation, then how many hold."""
+    say()
+    for outcome in verdict.outcomes:
+        say(_line(outcome, verdict))
+    say(bold(told(verdict)))
+
+
+def _line(outcome: Outcome, verdict: Verdict) -> str:
+    mark = f"{_MARKS[outcome.status]:<7}"
+    where = f"  {verdict.path.name}:{outcome.line}" if outcome.status == "failed" else ""
+    text = printable(f"{outcome.name}: {outcome.message}").replace("\n", " ")
+    return f"{bold(mark) if outcome.status == 'failed' else mark}  {text}{dim(where)}"
+
+
+def shape(verdict: Verdict) -> dict[str, Any]:
+    """Return the verdict as JSON."""
+    return {
+        "file": str(verdict.path),
+        **{status: len(verdict.of(status)) for status in ("passed", "failed", "skipped")},
+        "outcomes": [{**asdict(one), "seconds": round(one.seconds, 3)} for one in verdict.outcomes],
+    }
+
+
+def report_to_ci(verdict: Verdict, wish: Wish) -> None:
+    """Write the JUnit file, and tell GitHub, as far as it is wished.
+
+    GitHub's commands go to standard error, which its runner reads as well: the answer stays what it is.
+    """
+    from ragmem.services.new_file import new_file
+
+    shown = path_from(verdict.path, Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()))
+    if wish.junit is not None:
+        with new_file(wish.junit, force=True) as file:
+            file.write(junit(verdict, shown=shown).encode())
+    if wish.github:
+        for line in annotations(verdict, shown=shown):
+            tell(printable(line))
+        if page := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with Path(page).open("a", encoding="utf-8") as file:
+                file.write(summary(verdict, shown=shown))
+
+
+def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> None:
+    """Write a file to begin with: what there is now is the least that is expected."""
+    from ragmem.services.new_file import new_file
+
+    stored = _stored(memory)
+    lines = [
+        "# What must hold after `ragmem seed --expect` has read this file; docs/ci.md tells of each key.",
+        "# A number is met exactly; a range is { min = 1, max = 9 }, of which either may be left out.",
+        "",
+        "unread = 0",
+    ]
+    for tally in report.tallies:
+        if tally.files:
+            memories = sum(count for (source, _), count in stored.items() if source == tally.source)
+            lines += [
+                "",
+                f"[sources.{tally.source}]",
+                f"files = {{ min = {tally.files} }}",
+                f"memories = {{ min = {memories} }}",
+            ]
+    lines += [
+        "",
+        "# [[must_find]]",
+        '# question = "why did the deploy fail"',
+        f'# source = "{report.tallies[0].source if report.tallies else "memory"}"',
+        '# path = "deploy-*.md"',
+        "# within = 3",
+        "",
+        "# [[must_not_find]]",
+        '# question = "something that nobody here has ever written about"',
+    ]
+    with new_file(path) as file:
+        file.write(("\n".join(lines) + "\n").encode())

@@ -65,6 +65,12 @@ def test_every_link_leads_somewhere(page):
     assert list(broken(page)) == []
 
 
+def test_the_map_has_every_page():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    linked = {target.partition("#")[0] for target in LINK.findall(prose(index))}
+    assert {page.name for page in ROOT.glob("docs/*.md")} - linked == {"README.md"}
+
+
 def test_a_link_that_leads_nowhere_is_seen(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n[a](#a-page) [b](#b) [c](c.md) `[d](d.md)` [e](https://example.com)\n")
@@ -87,7 +93,7 @@ def commands(text):
     for line, in_block in lines:
         shown = re.sub(r"^\s*(?:\$ |# )?(?:[A-Z_]+=\S+ +)*", "", line)
         # Lines of usage, as in docs/cli.md, are written from the command line itself.
-        if shown.startswith("ragmem ") and not re.search(r"\[OPTIONS\]|\bCOMMAND\b", shown):
+        if re.match(r"ragmem [a-z_-]", shown) and not re.search(r"\[OPTIONS\]|\bCOMMAND\b", shown):
             yield shown.removeprefix("ragmem "), in_block
 
 
@@ -111,8 +117,8 @@ def refusal(given, *, whole=True):
 
     What is not `whole` may lack arguments: the name of a command, or of an option.
     """
-    if given[:1] == ["hook"]:
-        return ""  # answered before the command line is made; tests/test_hook_scripts.py has its words
+    if given[0] in {"hook", "__complete"}:
+        return ""  # answered before the command line is made
     command, context, rest = TREE, None, list(given)
     try:
         while True:

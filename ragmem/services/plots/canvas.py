@@ -62,7 +62,8 @@ class Writing:
 
     def cut(self, text: str, width: int) -> str:
         """Return as much of it as is so wide."""
-        shown = fitted(self.plain(text), width)
+        # The sign of what was cut before counts as a letter.
+        shown = fitted(self.plain(text.replace("…", "~") if self.ascii_only else text), width)
         return shown.replace("…", "~") if self.ascii_only else shown
 
     def pointed(self, place: int, told: str, space: int) -> str:

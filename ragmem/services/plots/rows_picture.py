@@ -39,20 +39,20 @@ def stacks_drawn(plot: Stacks, top: float) -> tuple[list[str], float]:
             text(EDGE, y + 14, row.label, classes="name", room=name - 4),
             text(left - 8, y + 14, whole(total), classes="end"),
             f'<rect class="track" x="{left:.1f}" y="{y + 4:.1f}" width="{room:.1f}" height="13" rx="2"/>',
-            *_bar(row, left, y + 4, room / most),
+            *_bar(row, left, y + 4, room, most),
             *([text(left + room + 6, y + 14, row.note, room=notes)] if row.note else []),
             "</g>",
         ]
     return drawn, begin + len(plot.rows) * ROW + 2
 
 
-def _bar(row: Row, left: float, y: float, scale: float) -> list[str]:
+def _bar(row: Row, left: float, y: float, room: float, most: float) -> list[str]:
     """Return the parts of a bar, each a pixel apart from the next; what is not nothing can be seen."""
     drawn, x = [], left
     for number, count in enumerate(row.counts):
         if not count:
             continue
-        wide = count * scale
+        wide = count / most * room
         shown = max(1.0, wide - 1) if wide > 3 else max(0.5, wide)
         drawn.append(
             f'<rect class="f{number % SERIES}" x="{x:.1f}" y="{y:.1f}" width="{shown:.1f}" height="13"/>'

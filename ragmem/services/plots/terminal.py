@@ -40,7 +40,7 @@ def lines(
     body = [line.rstrip() for line in _body(plot, room, writing)]
     if not head:
         return body
-    note = [f"  {line}" for line in wrapped(writing.plain(plot.note), room - 2)]
+    note = [f"  {writing.cut(line, room - 2)}" for line in wrapped(writing.plain(plot.note), room - 2)]
     return [writing.cut(plot.title, room), *body, *note]
 
 

@@ -1,0 +1,157 @@
+"""The numbers of plots: those of a home whose content is known, of one project or of all."""
+
+from datetime import timedelta
+
+import pytest
+
+from ragmem.catalog.figures import Figures, Given
+from ragmem.cli.inspect_plots import PlotName
+from ragmem.services.plots.numbers import table_of
+from ragmem.services.reporting.latency import Latency, latency_plot, measured
+from ragmem.services.reporting.report import CHAPTERS
+from ragmem.services.reporting.table import PLOTS
+
+from .conftest import NOW, SECRET
+
+REEF = ("p-reef",)
+
+
+def rows(memory, name, **more):
+    plot = memory.plots([name], at=NOW, **more)[name]
+    return table_of(plot)[1]
+
+
+def test_ages_are_counted_by_the_time_of_the_event_per_source(opened):
+    found = rows(opened, "ages")
+    classes = [row[0] for row in found]
+    assert classes == ["<1 d", "<1 w", "<1 mo", "<3 mo", "<6 mo", "<1 y", "<2 y", "<5 y", ">5 y"]
+    head = table_of(opened.plots(["ages"], at=NOW)["ages"])[0]
+    assert head[1:] == ["memory", "client-x", "prds"]
+    by_source = dict(zip(head[1:], zip(*(row[1:] for row in found), strict=True), strict=True))
+    assert by_source["memory"] == (1, 1, 0, 1, 0, 0, 0, 0, 1)
+    assert by_source["prds"] == (0, 0, 0, 0, 1, 0, 0, 0, 0)
+    assert sum(row[1] for row in rows(opened, "ages", projects=REEF)) == 3
+
+
+def test_a_moment_later_the_same_memories_are_older(opened):
+    before = rows(opened, "ages")
+    after = table_of(opened.plots(["ages"], at=NOW + timedelta(days=1))["ages"])[1]
+    assert before[0][1] == 1
+    assert after[0][1] == 0
+    assert sum(map(sum, (row[1:] for row in before))) == sum(map(sum, (row[1:] for row in after))) == 6
+
+
+def test_each_memory_is_in_one_state(opened):
+    assert dict(map(tuple, rows(opened, "states"))) == {
+        "buffer": 0,
+        "proven": 4,
+        "permanent": 1,
+        "superseded": 1,
+        "waiting": 0,
+        "archived": 0,
+    }
+    report = opened.lifecycle_report()
+    assert dict(map(tuple, rows(opened, "states"))) == report.states
+
+
+def test_what_keeps_memories_is_counted_by_its_reason(opened):
+    found = dict(map(tuple, rows(opened, "kept")))
+    assert (found["pinned"], found["proven"], found["connected"], found["curated"]) == (1, 1, 3, 5)
+    assert dict(map(tuple, rows(opened, "kept", projects=("p-quarry",))))["connected"] == 0
+
+
+def test_connections_and_recalls_are_counted_per_memory(opened):
+    assert dict(map(tuple, rows(opened, "connections"))) == {
+        **dict.fromkeys(["3-5", "6-10", "11-20", "21-50", ">50"], 0),
+        "0": 3,
+        "1": 2,
+        "2": 1,
+    }
+    found = dict(map(tuple, rows(opened, "recalls")))
+    assert (found["0"], found["1"], found["2"], found["3-5"]) == (4, 1, 0, 1)
+
+
+def test_an_injection_counts_once_by_the_best_that_is_known_of_its_use(opened):
+    assert Figures(opened.catalog.database).given() == [
+        Given("prompt", 2, 50, 1, 1, 0),
+        Given("start", 2, 15, 0, 0, 1),
+    ]
+    assert rows(opened, "injections") == [["prompt", 1, 1, 0, 0], ["start", 0, 0, 1, 1]]
+    assert Figures(opened.catalog.database, ["p-quarry"]).given() == []
+
+
+def test_tiers_sources_and_projects_add_up(opened):
+    assert [row[0] for row in rows(opened, "tiers")] == ["memory", "client-x", "prds"]
+    assert [sum(row[1:]) for row in rows(opened, "tiers")] == [4, 1, 1]
+    assert dict(map(tuple, rows(opened, "sources"))) == {"memory": 4, "client-x": 1, "prds": 1}
+    assert rows(opened, "projects") == [["p-reef", 5], ["p-quarry", 1]]
+
+
+def test_growth_ends_at_all_of_them_and_never_falls(opened):
+    found = rows(opened, "growth")
+    for name in ("by event", "by storing"):
+        counts = [row[2] for row in found if row[0] == name]
+        assert counts == sorted(counts)
+    assert [row[2] for row in found if row[0] == "by event"][-1] == 6
+
+
+def test_the_weeks_hold_what_happened_in_them(opened):
+    cells = rows(opened, "weeks")
+    assert len(cells) == 53
+    assert sum(row[1] for row in cells) == 4
+    assert cells[-1] == ["2026-05-25", 2]
+
+
+def test_the_graph_and_the_topics_are_those_of_the_store(opened):
+    degrees = dict(map(tuple, rows(opened, "degree")))
+    nodes = {
+        entity.name: degree
+        for project in ("p-reef", "p-quarry")
+        for entity, degree in opened.store.nodes(project)
+    }
+    for degree, count in degrees.items():
+        assert sum(one == degree for one in nodes.values()) == count
+    topics = dict(map(tuple, rows(opened, "topics")))
+    assert max(topics.values()) >= 3
+    assert sum(degrees.values()) + list(nodes.values()).count(0) == len(nodes)
+
+
+def test_gc_shows_what_its_runs_did(opened):
+    assert rows(opened, "gc") == [["2026-05-30 00:00", 3, 2]]
+
+
+def test_private_leaves_out_every_name_but_those_that_are_shipped(opened):
+    plots = opened.plots(at=NOW, private=True)
+    told = str([table_of(plot) for plot in plots.values()] + [plot.note for plot in plots.values()])
+    for name in ("client-x", "p-reef", "PostgreSQL", "Reef", SECRET):
+        assert name not in told
+    assert "source 1" in told
+    assert "memory" in told
+
+
+def test_every_plot_can_be_named_and_stands_in_a_chapter():
+    assert [name.value for name in PlotName] == list(PLOTS)
+    assert sorted(name for names in CHAPTERS.values() for name in names) == sorted(PLOTS)
+
+
+def test_the_latency_is_that_of_the_questions_but_for_the_first():
+    times = iter([0, 2.0, 2.0, 2.01, 3.0, 3.03, 4.0, 4.02])
+    asked = []
+    found = measured(asked.append, ["a", "b", "c", "d"], clock=lambda: next(times))
+    assert asked == ["a", "b", "c", "d"]
+    assert found.first == 2000
+    assert found.others == pytest.approx([10, 30, 20])
+    assert (found.share(0.5), found.share(0.95)) == (pytest.approx(20), pytest.approx(30))
+    plot = latency_plot(found)
+    assert sum(plot.totals) == 3
+    assert [mark.label for mark in plot.marks] == ["p50 20.0 ms", "p95 30.0 ms"]
+    assert sum(latency_plot(Latency(0.0, [])).totals) == 0
+
+
+def test_questions_of_the_latency_are_no_recalls(opened):
+    before = opened.catalog.lives.recalls()
+    found = opened.latency(questions=3)
+    assert len(found.others) == 3
+    assert all(one > 0 for one in found.others)
+    opened.absorb_recalls()
+    assert opened.catalog.lives.recalls() == before

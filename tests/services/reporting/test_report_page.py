@@ -1,0 +1,112 @@
+"""The report in a headless browser: nothing is fetched, nothing fails, and it fits a telephone."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ragmem.services.reporting.page import page
+
+from .conftest import NOW
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+CONTRAST = """
+() => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  const parse = colour => { canvas.fillStyle = colour; const [r, g, b] = [1, 3, 5].map(
+    at => parseInt(canvas.fillStyle.slice(at, at + 2), 16) / 255).map(
+    part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+  const ground = parse(getComputedStyle(document.body).backgroundColor);
+  const texts = document.querySelectorAll('h1, h2, h3, p, li, a, figcaption, summary, svg text');
+  return Math.min(...[...texts].map(
+    one => { const style = getComputedStyle(one);
+      const ink = parse(one.tagName === 'text' ? style.fill : style.color);
+      return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05) }));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = os.environ.get("RAGMEM_TEST_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.skip("no Chromium: set RAGMEM_TEST_CHROMIUM to its path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def file(opened, tmp_path) -> Path:
+    found = opened.latency(questions=4)
+    path = tmp_path / "report.html"
+    path.write_text(page(opened.report(where="<Reef> & all", at=NOW, latency=found)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 375), ("dark", 375)]
+)
+def test_it_opens_alone_reads_well_and_fits(browser, file, scheme, width):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    opened = context.new_page()
+    told, asked = [], []
+    opened.on("console", lambda said: told.append(said.text))
+    opened.on("pageerror", lambda error: told.append(str(error)))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(file.as_uri())
+    assert opened.title() == "The memory of <Reef> & all"
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    ground = opened.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(13, 17, 23)")
+    assert opened.evaluate(CONTRAST) >= 3
+    # Letters of plots in a telephone.
+    assert opened.evaluate("document.querySelector('svg').getBoundingClientRect().width / 480 * 11") > 7
+    assert told == []
+    assert asked == [file.as_uri()]
+    context.close()
+
+
+def test_plots_have_names_and_their_numbers_are_reached_by_keyboard(browser, file):
+    opened = browser.new_page()
+    opened.goto(file.as_uri())
+    assert opened.get_by_role("img").count() == opened.locator("figure").count() == 17
+    opened.get_by_role("img", name="Ages of the memories").wait_for()
+    assert opened.get_by_role("figure", name="Tiers per source").count() == 1
+    assert opened.get_by_role("navigation", name="Contents").get_by_role("link").count() == 6
+    summary = opened.locator("#ages summary")
+    summary.focus()
+    opened.keyboard.press("Enter")
+    table = opened.get_by_role("table", name="Ages of the memories")
+    assert table.is_visible()
+    assert table.get_by_role("row").count() == 10
+    assert table.get_by_role("columnheader").all_inner_texts()[0] == "age, by the time of the event"
+    opened.keyboard.press("Tab")
+    assert (
+        opened.evaluate("document.activeElement.getAttribute('aria-label')")
+        == "Ages of the memories: numbers"
+    )
+    for link in opened.locator("nav a").all():
+        assert opened.locator(link.get_attribute("href")).count() == 1
+    ids = opened.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
+    opened.close()
+
+
+def test_on_paper_it_is_black_on_white_without_what_one_would_click(browser, file):
+    context = browser.new_context(color_scheme="dark")
+    opened = context.new_page()
+    opened.goto(file.as_uri())
+    opened.emulate_media(media="print", color_scheme="dark")
+    assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not opened.locator("nav").is_visible()
+    assert not opened.locator("#ages summary").is_visible()
+    assert opened.locator("#ages svg").is_visible()
+    assert opened.pdf().startswith(b"%PDF")
+    context.close()

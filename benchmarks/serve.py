@@ -30,9 +30,6 @@ import hooks
 MEMORIES = 15_000
 CLIENTS = (1, 8, 32)
 QUESTIONS = 200
-REPEATED = 20
-"""Questions of the mix for the memory: few, so that what is remembered of them is remembered at once."""
-
 VARIABLES = {"RAGMEM_SERVE_WRITES_PER_MINUTE": "0", "RAGMEM_LIFECYCLE_AUTOMATIC": "false"}
 
 FIRST = 1_000
@@ -164,7 +161,7 @@ def mixed(questions: Sequence[str], number: int) -> tuple[str, str, Any]:
     """Return a request of the mix: mostly cheap ones, one in fifty a question."""
     some = number % 50
     if some == 0:
-        return "POST", "/query", {"query": questions[number // 50 % REPEATED], "mode": "ragmem"}
+        return "POST", "/query", {"query": questions[number // 50 % len(questions)], "mode": "ragmem"}
     if some in {10, 30}:
         return "GET", "/graph/label/popular?limit=20", None
     if some == 20:

@@ -1,12 +1,14 @@
 """What every request passes first: Host, Origin, credentials, pace and size, before any route sees it."""
 
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragmem.serve.auth import carries
+from ragmem.serve.inference.failing import detail_of
 from ragmem.serve.lightrag.guest import HINT as KEY_HINT
 from ragmem.serve.lightrag.guest import refusal_of
 from ragmem.serve.origin import Names, same_origin
@@ -45,6 +47,9 @@ READING_PATHS = frozenset(
     }
 )
 """What is posted and changes nothing; what a call over MCP does cannot be seen here."""
+
+MODELS_PREFIXES = ("/v1/models", "/v1/embeddings", "/v1/chat/")
+"""Where OpenAI's clients ask."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -106,7 +111,7 @@ class Guard:
 
         refusal = self._foreign(scope) or self._unknown(scope) or self._too_much(scope)
         if refusal is not None:
-            await refusal(scope, receive, send_guarded)
+            await refusal.answer(scope["path"])(scope, receive, send_guarded)
         else:
             body = _Body(self, scope, receive)
             try:
@@ -114,26 +119,26 @@ class Guard:
             finally:
                 self.held -= body.came
 
-    def _foreign(self, scope: Scope) -> JSONResponse | None:
+    def _foreign(self, scope: Scope) -> "_Refused | None":
         if not scope["path"].startswith("/"):
-            return _refuse(400, "the request target is no path", "send `GET /path`, and the host as Host")
+            return _Refused(400, "the request target is no path", "send `GET /path`, and the host as Host")
         hosts = _values(scope, b"host")
         if len(hosts) != 1 or not self.names.knows(hosts[0]):
-            return _refuse(
+            return _Refused(
                 403,
                 "the Host header names another machine",
                 "ask for http://127.0.0.1 or http://localhost; other names stand in [serve] hosts",
             )
         origins = _values(scope, b"origin")
         if len(origins) > 1 or any(not same_origin(origin, hosts[0]) for origin in origins):
-            return _refuse(403, _OTHER_PAGE, "")
+            return _Refused(403, _OTHER_PAGE, "")
         sites = {site.strip().lower() for site in _values(scope, b"sec-fetch-site")}
         # A page on another port of this host is of the same site: its requests carry the cookie.
         if sites - {"same-origin", "none"} and not _is_visit(scope):
-            return _refuse(403, _OTHER_PAGE, "")
+            return _Refused(403, _OTHER_PAGE, "")
         return None
 
-    def _unknown(self, scope: Scope) -> JSONResponse | None:
+    def _unknown(self, scope: Scope) -> "_Refused | None":
         known = carries(scope["headers"], self.token)
         session = self.sessions.find(scope["headers"])
         credential: Credential | None = "token" if known else "session" if session else None
@@ -148,33 +153,35 @@ class Guard:
                 return None
             given = _values(scope, b"x-csrf-token")
             if len(given) != 1 or not session.accepts(given[0]):
-                return _refuse(403, "the CSRF token is missing or wrong", "GET /session tells it to the page")
+                return _Refused(
+                    403, "the CSRF token is missing or wrong", "GET /session tells it to the page"
+                )
         return None
 
-    def _unauthorised(self, scope: Scope) -> JSONResponse:
+    def _unauthorised(self, scope: Scope) -> "_Refused":
         if wait := self.unauthorised.wait("token"):
-            return _refuse(429, "too many requests without the token", "", wait=wait)
+            return _Refused(429, "too many requests without the token", "", wait=wait)
         if guest := refusal_of(scope["headers"]):
-            return _refuse(403, guest, KEY_HINT)
-        return _refuse(
+            return _Refused(403, guest, KEY_HINT)
+        return _Refused(
             401,
             "the token is missing or wrong",
             "send it as `Authorization: Bearer` or `X-API-Key`; `ragmem serve --print-token` prints it",
         )
 
-    def _too_much(self, scope: Scope) -> JSONResponse | None:
+    def _too_much(self, scope: Scope) -> "_Refused | None":
         if changes(scope):
             session = scope[SESSION]
             who = f"session {session.csrf}" if session and scope[CREDENTIAL] == "session" else "token"
             if wait := self.writes.wait(who):
-                return _refuse(
+                return _Refused(
                     429,
                     "too many writes",
                     "[serve] writes_per_minute of config.toml sets how many",
                     wait=wait,
                 )
         if any(_exceeds(length, _most(scope)) for length in _values(scope, b"content-length")):
-            return _refuse(413, _too_large(scope), "send the text in parts")
+            return _Refused(413, _too_large(scope), "send the text in parts")
         return None
 
 
@@ -193,14 +200,30 @@ def _is_open(scope: Scope) -> bool:
     return static and scope["method"] in {"GET", "HEAD"}
 
 
-def _refuse(status: int, detail: str, hint: str, *, wait: int = 0) -> JSONResponse:
-    # What was refused may have a body on the way, which nobody is going to read.
-    headers = dict(_CLOSE)
-    if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if wait:
-        headers["Retry-After"] = str(wait)
-    return JSONResponse({"detail": detail, "hint": hint}, status_code=status, headers=headers)
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Why a request does not come in, and the seconds after which it may."""
+
+    status: int
+    detail: str
+    hint: str
+    wait: int = 0
+
+    def answer(self, path: str) -> JSONResponse:
+        """Return it as an answer; of the models' paths also in the words that OpenAI's clients read."""
+        # What was refused may have a body on the way, which nobody is going to read.
+        headers = dict(_CLOSE)
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        if self.wait:
+            headers["Retry-After"] = str(self.wait)
+        document: dict[str, Any] = {"detail": self.detail, "hint": self.hint}
+        if path.startswith(MODELS_PREFIXES):
+            told = f"{self.detail}; {self.hint}" if self.hint else self.detail
+            document["error"] = detail_of(
+                self.status, told, code="invalid_api_key" if self.status == 401 else None
+            )
+        return JSONResponse(document, status_code=self.status, headers=headers)
 
 
 def _exceeds(length: str, most: int) -> bool:

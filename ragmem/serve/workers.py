@@ -13,7 +13,7 @@ SOON = 3
 of its own for as long as it lives, so they are few and stay: the framework's own pool drops idle threads, and
 each new one would open one more connection."""
 
-ASKING = 4
+ASKING = 3
 """Threads for questions. Python computes in one thread at a time, so more of them answer no sooner; some wait
 for a provider meanwhile."""
 

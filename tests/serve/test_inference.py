@@ -163,7 +163,8 @@ def test_the_openai_client_raises_its_own_errors(ai, answering_server):
         pytest.raises(openai.AuthenticationError) as caught,
     ):
         stranger.models.list()
-    assert caught.value.body["detail"] == "the token is missing or wrong"
+    assert (caught.value.code, caught.value.type) == ("invalid_api_key", "invalid_request_error")
+    assert caught.value.body["message"].startswith("the token is missing or wrong; send it as")
 
 
 def test_another_home_embeds_and_answers_through_this_one(answering_server, open_memory, monkeypatch):

@@ -62,10 +62,17 @@ class ApiError(Exception):
 
 def answered(status: int, message: str, *, param: str | None = None, code: str | None = None) -> JSONResponse:
     """Return an error as its answer."""
-    kind = {429: "rate_limit_error"}.get(status, INVALID if status < 500 else "server_error")
-    detail = RefusalDetail(message=message, type=kind, param=param, code=code)
     headers = {"Retry-After": RETRY_AFTER} if status in _BUSY else None
-    return JSONResponse(Refusal(error=detail).model_dump(), status_code=status, headers=headers)
+    detail = detail_of(status, message, param=param, code=code)
+    return JSONResponse({"error": detail}, status_code=status, headers=headers)
+
+
+def detail_of(
+    status: int, message: str, *, param: str | None = None, code: str | None = None
+) -> dict[str, Any]:
+    """Return what went wrong as the fields of `error`."""
+    kind = {429: "rate_limit_error"}.get(status, INVALID if status < 500 else "server_error")
+    return RefusalDetail(message=message, type=kind, param=param, code=code).model_dump()
 
 
 def told(error: RagmemError) -> str:
@@ -100,7 +107,7 @@ class ModelsRoute(APIRoute):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error answers of a route: these in OpenAI's shape, those of the guard as everywhere."""
+    """Return the error answers of a route: all in OpenAI's shape, those of the guard in both."""
     ours = {
         400: "The request is wrong, or asks for what the model cannot do.",
         404: "There is no such model.",

@@ -1,8 +1,9 @@
 """The response to a question: the context, what a language model would be asked, or its answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ragmem.domain.model import Match
 from ragmem.domain.redaction import redact
 from ragmem.errors import BackendError, UsageError
 from ragmem.memory import Ragmem
@@ -41,18 +42,16 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
     answer = routed.answer
     block, matches = answers.context_block(answer, request)
     listed = answers.references(matches, content=bool(request.include_chunk_content))
-    sources = [
-        f"{redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
-        for match, reference in zip(matches, listed, strict=True)
-    ]
-    wanted = _wanted(request, block, sources)
     notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
     text = block or answers.NOTHING_FOUND
     answerer = None
+    if block and not (request.only_need_context or request.only_need_prompt):
+        answerer = _answerer(memory, notes)
+    # Only what a model is asked names its sources, and to look for secrets in their titles takes time.
+    asked = request.only_need_prompt or answerer is not None
+    wanted = _wanted(request, block, _sources(matches, listed) if asked else ())
     if request.only_need_prompt:
         text = prompt_of(wanted)
-    elif block and not request.only_need_context:
-        answerer = _answerer(memory, notes)
     return Prepared(text, listed if request.include_references else None, notes, wanted, answerer)
 
 
@@ -103,6 +102,14 @@ def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
     except BackendError as error:
         notes.append(f"not answered in words: {error.told}")
         return None
+
+
+def _sources(matches: Sequence[Match], listed: Sequence[Reference]) -> list[str]:
+    """Return a line for each match: its title without secrets, its day and its place."""
+    return [
+        f"{redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
+        for match, reference in zip(matches, listed, strict=True)
+    ]
 
 
 def _wanted(request: QueryRequest, block: str, sources: list[str] | tuple[str, ...]) -> Wanted:

@@ -20,9 +20,8 @@ _BLOCKS = frozenset(
     "search tbody thead tr td th caption picture".split()
 )
 _SKIPPED = frozenset("style template iframe object embed canvas head hr svg".split())
-_LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:|sourceCode)[- ]?\s*([A-Za-z0-9+#]+)"
-)
+_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight)-(.+)")
+_SAID_NEXT = frozenset({"brush:", "sourcecode"})
 _NO_LANGUAGES = frozenset(
     {"default", "text", "none", "plaintext", "notranslate", "source", "highlight", "code"}
 )
@@ -149,11 +148,25 @@ def _language(node: Any) -> str:
     inner = [each for each in node if local(each) == "code"]
     above = list(node.iterancestors())[:2]
     for each in (*inner, node, *above):
-        given = each.get("data-lang") or each.get("data-language") or ""
-        found = _LANGUAGE.search(each.get("class") or "")
-        language = (given or (found[1] if found else "")).lower()
+        given = (
+            each.get("data-lang")
+            or each.get("data-language")
+            or _language_of((each.get("class") or "").lower())
+        )
+        language = given.lower().rstrip(";")
         if language and language not in _NO_LANGUAGES:
             return language if re.fullmatch(r"[a-z0-9+#-]{1,20}", language) else ""
+    return ""
+
+
+def _language_of(classes: str) -> str:
+    """Return the language that the classes of code name: "language-python", "brush: python"."""
+    names = classes.split()
+    for number, name in enumerate(names):
+        if found := _LANGUAGE.fullmatch(name):
+            return found[1]
+        if name in _SAID_NEXT and number + 1 < len(names):
+            return names[number + 1]
     return ""
 
 

@@ -1,0 +1,220 @@
+"""PowerPoint slides (.pptx, .pptm) as Markdown: a part for each slide, with notes, tables and charts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.readers.documents.formats import charts, marks, package, slide_text
+from ragmem.readers.documents.formats.package import Package, child, every, local, relation_id, value, within
+from ragmem.readers.documents.formats.pictures import Pictures
+from ragmem.readers.documents.formats.slide_order import Box, ordered
+from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+
+_TITLES = frozenset({"title", "ctrTitle"})
+_ON_EACH_SLIDE = frozenset({"dt", "ftr", "sldNum", "hdr"})
+_LISTS = frozenset({"", "body", "obj"})
+_WIDTH, _HEIGHT = 9_144_000, 6_858_000
+_DEEPEST = 30
+
+
+@dataclass(slots=True)
+class Slide:
+    """A slide and what its shapes need to be read: where the placeholders of its layout stand, its title."""
+
+    whole: Package
+    part: str
+    pictures: Pictures
+    size: tuple[int, int]
+    places: dict[tuple[str, str], Any]
+    title: str = ""
+
+
+def read(path: str, limits: Limits) -> Converted:
+    """Read a presentation, a part for each slide that says something; raise RefusedError where it is none."""
+    whole, main, root = package.opened(path, limits, main="ppt/presentation.xml")
+    with whole.archive:
+        if local(root) != "presentation":
+            raise RefusedError("it is not a PowerPoint presentation")
+        pictures = Pictures(limits)
+        size = _size(root)
+        relations = whole.relations(main)
+        listed = [relations.get(relation_id(each)) for each in every(child(root, "sldIdLst"), "sldId")]
+        warnings = []
+        if len(listed) > limits.pages:
+            warnings.append(f"slides after the first {limits.pages:,} are left out")
+        authors = dict(_authors(whole, main))
+        parts = []
+        for number, relation in enumerate(listed[: limits.pages], 1):
+            tree = whole.tree(relation.target) if relation is not None and not relation.outside else None
+            if relation is None or tree is None:
+                continue
+            slide = Slide(whole, relation.target, pictures, size, _places(whole, relation.target))
+            text = _told(slide, tree, authors)
+            found = pictures.taken()
+            if text.strip():
+                parts.append(Part(text, f"slide={number}", f"slide {number}", slide.title, found))
+        properties = whole.properties()
+        if any(name.endswith("vbaProject.bin") for name in whole.archive.namelist()):
+            warnings.append("macros are left out")
+    title = properties.get("title") or next((part.title for part in parts if part.title), "")
+    return Converted(tuple(parts), title, package.event_time(properties), properties, tuple(warnings))
+
+
+def _size(root: Any) -> tuple[int, int]:
+    node = child(root, "sldSz")
+    found = [value(node, name) if node is not None else "" for name in ("cx", "cy")]
+    width, height = (int(each) if each.isdecimal() and int(each) else 0 for each in found)
+    return width or _WIDTH, height or _HEIGHT
+
+
+def _told(slide: Slide, root: Any, authors: dict[str, str]) -> str:
+    """Return a slide: its title, what stands on it in the order of reading, speaker notes, comments."""
+    boxes = list(_boxes(within(root, "cSld", "spTree"), slide, 0))
+    texts = [marks.heading(1, slide.title), *(box.text for box in ordered(boxes))]
+    for notes in slide.whole.of_kind(slide.part, "notesSlide"):
+        if said := _notes(slide, notes):
+            texts += ["## Speaker notes", said]
+    for comments in slide.whole.of_kind(slide.part, "comments"):
+        texts += _comments(slide.whole.tree(comments), authors)
+    return marks.blocks([(text, False) for text in texts])
+
+
+def _boxes(tree: Any, slide: Slide, depth: int) -> Iterator[Box]:
+    """Yield what the shapes say, each with its place; shapes of a group as one."""
+    if tree is None or depth > _DEEPEST:
+        return
+    for shape in tree:
+        name = local(shape)
+        if name == "AlternateContent":
+            chosen = next((each for each in shape if any(local(inner) in _SHAPES for inner in each)), None)
+            yield from _boxes(chosen, slide, depth + 1)
+        elif name in _SHAPES and not _is_hidden(shape):
+            text = _shape(shape, name, slide, depth)
+            if text.strip():
+                yield _placed(text, shape, slide)
+
+
+def _is_hidden(shape: Any) -> bool:
+    return next((each.get("hidden") in {"1", "true"} for each in every(shape, "cNvPr")), False)
+
+
+def _shape(shape: Any, name: str, slide: Slide, depth: int) -> str:
+    relations = slide.whole.relations(slide.part)
+    alt = next((each.get("descr") or "" for each in every(shape, "cNvPr")), "")
+    if name == "grpSp":
+        inner = ordered(list(_boxes(shape, slide, depth + 1)))
+        told = [slide.pictures.told(None, alt=alt), *(box.text for box in inner)]
+        return marks.blocks([(text, False) for text in told])
+    if name == "pic":
+        return slide.pictures.told(_image(shape, slide), alt=alt)
+    if name == "graphicFrame":
+        return _graphic(shape, slide, alt)
+    kind, _ = _placeholder(shape)
+    text = slide_text.body(child(shape, "txBody"), relations, is_list=_is_list(shape))
+    if kind in _TITLES and not slide.title:
+        slide.title = marks.flat(text)
+        return ""
+    if kind in _ON_EACH_SLIDE:
+        return ""
+    return text or (slide.pictures.told(_image(shape, slide), alt=alt) if alt else "")
+
+
+def _is_list(shape: Any) -> bool:
+    """Tell whether a shape is a place for a list, where each paragraph has a bullet unless it says not."""
+    node = next(every(shape, "ph"), None)
+    return node is not None and (node.get("type") or "") in _LISTS
+
+
+def _placeholder(shape: Any) -> tuple[str, str]:
+    """Return kind and number of the placeholder that a shape is; both empty where it is none."""
+    node = next(every(shape, "ph"), None)
+    return ("", "") if node is None else (node.get("type") or "obj", node.get("idx") or "0")
+
+
+def _image(shape: Any, slide: Slide) -> bytes | None:
+    blip = next(every(shape, "blip"), None)
+    relation = None if blip is None else slide.whole.relations(slide.part).get(relation_id(blip, "embed"))
+    return None if relation is None or relation.outside else slide.whole.bytes_of(relation.target)
+
+
+def _graphic(shape: Any, slide: Slide, alt: str) -> str:
+    relations = slide.whole.relations(slide.part)
+    grid = next(every(shape, "tbl"), None)
+    if grid is not None:
+        told = slide_text.table(grid, relations)
+    else:
+        told = ""
+        for each in shape.iter("{*}chart", "{*}relIds"):
+            is_chart = local(each) == "chart"
+            relation = relations.get(relation_id(each, "id" if is_chart else "dm"))
+            root = None if relation is None or relation.outside else slide.whole.tree(relation.target)
+            if root is not None:
+                told = charts.chart(root) if is_chart else charts.diagram(root)
+    return marks.blocks([(slide.pictures.told(None, alt=alt), False), (told, False)])
+
+
+def _placed(text: str, shape: Any, slide: Slide) -> Box:
+    """Return a text with the place of its shape, or that of the placeholder which the layout has for it."""
+    kind, number = _placeholder(shape)
+    place = _transform(shape)
+    if place is None and kind:
+        place = _transform(slide.places.get(("", number))) or _transform(slide.places.get((kind, "")))
+    left, top, width, height = place or (0, slide.size[1], slide.size[0], 0)
+    across, down = slide.size
+    return Box(text, left / across, top / down, (left + width) / across, (top + height) / down)
+
+
+def _transform(shape: Any) -> tuple[int, int, int, int] | None:
+    if shape is None:
+        return None
+    for holder in (child(shape, "spPr"), child(shape, "grpSpPr"), shape):
+        node = child(holder, "xfrm")
+        offset, extent = child(node, "off"), child(node, "ext")
+        if offset is not None and extent is not None:
+            found = [offset.get("x"), offset.get("y"), extent.get("cx"), extent.get("cy")]
+            numbers = [int(each) for each in found if each and each.lstrip("-").isdecimal()]
+            return (numbers[0], numbers[1], numbers[2], numbers[3]) if len(numbers) == 4 else None
+    return None
+
+
+def _places(whole: Package, part: str) -> dict[tuple[str, str], Any]:
+    """Return the placeholders of a slide's layout and master, by number and by kind; the layout's first."""
+    found: dict[tuple[str, str], Any] = {}
+    for layout in whole.of_kind(part, "slideLayout"):
+        for holder in (layout, *whole.of_kind(layout, "slideMaster")):
+            for shape in every(whole.tree(holder), "sp"):
+                kind, number = _placeholder(shape)
+                if kind and _transform(shape) is not None:
+                    if holder == layout:
+                        found.setdefault(("", number), shape)
+                    found.setdefault((kind, ""), shape)
+    return found
+
+
+def _notes(slide: Slide, part: str) -> str:
+    root = slide.whole.tree(part)
+    bodies = (child(shape, "txBody") for shape in every(root, "sp") if _placeholder(shape)[0] == "body")
+    said = (slide_text.body(each, slide.whole.relations(part)) for each in bodies)
+    return "\n\n".join(text for text in said if text)
+
+
+def _authors(whole: Package, main: str) -> Iterator[tuple[str, str]]:
+    for kind in ("commentAuthors", "authors"):
+        for part in whole.of_kind(main, kind):
+            for each in whole.tree(part) if whole.tree(part) is not None else ():
+                yield each.get("id") or "", each.get("name") or ""
+
+
+def _comments(root: Any, authors: dict[str, str]) -> list[str]:
+    found = []
+    for each in (node for name in ("cm", "reply") for node in every(root, name)):
+        plain = child(each, "text")
+        words = (t.text or "" for t in every(child(each, "txBody"), "t"))
+        text = marks.flat(plain.text or "" if plain is not None else " ".join(words))
+        author = authors.get(each.get("authorId") or "", "")
+        if text:
+            found.append(f"> Comment{f' by {author}' if author else ''}: {text}")
+    return found
+
+
+_SHAPES = frozenset({"sp", "pic", "graphicFrame", "grpSp", "cxnSp"})

@@ -10,7 +10,7 @@ DATA   ?= ../shared/eval
 # A worker that has nothing left takes from the other, so that a long test at the end holds up only one.
 TEST_OPTIONS ?= -n 2 --dist worksteal
 
-.PHONY: help install dev demo test check format bench completions web clean
+.PHONY: help install dev demo test check format bench completions web wheel sbom quickstart clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -61,6 +61,19 @@ bench: $(VENV)/.dev ## Run the benchmarks (DATA=folder of the evaluation sets)
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
 	$(BIN)/python benchmarks/store.py --quick
 	$(BIN)/python benchmarks/startup.py --quick
+
+# The same commit gives the same bytes, wherever it is built.
+wheel: $(VENV)/.pip ## Build the wheel into dist/
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+	@$(BIN)/python -m pip hash dist/ragmem-*.whl
+
+sbom: $(VENV)/.dev ## Write what the package and its extras consist of into dist/sbom.json
+	@mkdir -p dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python scripts/make_sbom.py --extra all > dist/sbom.json
+	@echo dist/sbom.json
+
+quickstart: $(VENV)/.installed ## Try docs/quickstart.md on a clone, and write its transcript anew
+	$(BIN)/python scripts/make_quickstart.py
 
 clean: ## Remove what was built
 	rm -rf $(VENV) $(DEMO) dist build

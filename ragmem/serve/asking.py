@@ -84,6 +84,13 @@ def store_text(memory: Ragmem, request: TextRequest, *, replacing: bool = True) 
     return _store(memory, [draft])
 
 
+def store_new(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
+    """Store drafts whose places are free, or have just these texts; else raise ConflictError for all."""
+    for draft in drafts:
+        _refuse_other(memory, draft)
+    return _store(memory, drafts)
+
+
 def store_texts(memory: Ragmem, request: TextsRequest) -> TextResponse:
     """Answer POST /documents/texts; raises UsageError when texts and names are not as many."""
     sources: Sequence[str | None] = request.file_sources or [None] * len(request.texts)

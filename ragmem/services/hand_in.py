@@ -132,6 +132,7 @@ def _drafts_of_paths(
     projects = finder(catalog, home=home)
     drafts: list[Draft] = []
     problems: list[str] = []
+    last_error: SourceError | None = None
     warnings: list[str] = []
     for given in paths:
         path = Path(cwd, given.expanduser())
@@ -141,6 +142,7 @@ def _drafts_of_paths(
             reading = read_file(file, spec, settings=settings, projects=projects, documents=documents)
             if reading.error is not None:
                 problems.append(str(reading.error))
+                last_error = reading.error
                 continue
             scope = scope_of(file, wish, catalog=catalog, projects=projects)
             found = [
@@ -158,8 +160,8 @@ def _drafts_of_paths(
             warnings += [f"{file}: {warning}" for warning in reading.warnings]
             if empty:
                 warnings.append(f"{file}: nothing is left of the text without what is private")
-    if len(paths) == 1 and not drafts and len(problems) == 1:
-        raise SourceError(problems[0])
+    if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
+        raise last_error
     return Handed(drafts, problems, warnings, projects)
 
 

@@ -1,6 +1,7 @@
 """LightRAG's routes in the shapes of its requests, without a socket; the graph has tests of its own."""
 
 import asyncio
+import io
 import json
 import threading
 import time
@@ -210,10 +211,31 @@ def test_of_a_web_page_the_text_is_stored(client):
     )
 
 
+def test_of_an_uploaded_document_each_page_is_stored_under_its_name(client):
+    from reportlab.pdfgen.canvas import Canvas
+
+    sheet = io.BytesIO()
+    canvas = Canvas(sheet, invariant=1)
+    for line in ("The lantern of the lighthouse was renewed.", "The foghorn was taken down for good."):
+        canvas.drawString(72, 700, line)
+        canvas.showPage()
+    canvas.save()
+    keys = ok(upload(client, "/etc/lighthouse.pdf", sheet.getvalue()))["memory_ids"]
+    told = [client.memory.memory(key) for key in keys]
+    assert [one.uri for one in told] == ["lighthouse.pdf#page=1", "lighthouse.pdf#page=2"]
+    assert [one.text for one in told][1] == "The foghorn was taken down for good."
+    assert told[0].title == "lighthouse, page 1"
+    assert ok(upload(client, "lighthouse.pdf", sheet.getvalue()))["status"] == "duplicated"
+    refused = upload(client, "other.pdf", b"%PDF-1.7")
+    assert refused.status_code == 400
+    assert 'cannot read "other.pdf": the file is damaged or cut short' in refused.text.replace("\\", "")
+
+
 @pytest.mark.parametrize(
     ("name", "raw", "status"),
     [
-        ("report.pdf", b"%PDF-1.7", 415),
+        ("report.pdf", b"%PDF-1.7", 400),
+        ("report.exe", b"MZ", 415),
         ("noend", b"text", 415),
         ("image.md", b"\x89PNG\r\n\xff", 400),
         ("empty.md", b"  \n", 400),
@@ -238,7 +260,7 @@ def test_the_name_of_a_file_is_a_name_and_never_a_path(client, tmp_path):
 def test_types_of_files_are_told(client):
     told = ok(client.get("/documents/supported_file_types"))
     assert {".md", ".txt", ".py", ".json", ".html"} <= set(told["supported_extensions"])
-    assert ".pdf" not in told["supported_extensions"]
+    assert {".pdf", ".docx", ".png"} <= set(told["supported_extensions"])
     assert told["engines"] == {"ragmem": told["supported_extensions"]}
 
 

@@ -7,8 +7,6 @@ from pathlib import PurePosixPath
 from ragmem.readers.documents.model import Limits, RefusedError
 
 MEMBERS_MAX = 20_000  # a deck of 1,000 slides has some 6,000
-RATIO_MAX = 400  # XML of a sheet of zeros packs about 1:100; deflate itself ends at 1:1032
-SMALL_BYTES = 1_000_000  # what unpacks to less may have any ratio
 _BLOCK = 1 << 20
 _ENCRYPTED = 0x1  # general purpose flag, bit 0 (APPNOTE 4.4.4)
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError, RuntimeError)
@@ -47,8 +45,6 @@ def _refuse_claims(archive: zipfile.ZipFile, limits: Limits) -> None:
             raise RefusedError("it is encrypted", hint="save a copy without the password")
         if ".." in PurePosixPath(member.filename.replace("\\", "/")).parts:
             raise RefusedError("a name within it leads out of it")
-        if member.file_size > SMALL_BYTES and member.file_size > RATIO_MAX * max(1, member.compress_size):
-            raise _bomb(limits)
         claimed += member.file_size
         if claimed > limits.unpacked_bytes:
             raise _bomb(limits)

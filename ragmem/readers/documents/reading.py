@@ -71,7 +71,8 @@ class Documents:
         except RefusedError as error:
             raise ReadError(path, Reason.FORMAT, error.problem, hint=error.hint) from error
         if not converted.parts:
-            raise ReadError(path, Reason.EMPTY, next(iter(converted.warnings), "it holds no text"))
+            told = f" ({converted.warnings[0]})" if converted.warnings else ""
+            raise ReadError(path, Reason.EMPTY, f"it holds no text{told}")
         happened = (
             _moment(converted.event_time) or time_in_path(Path(path.name), modified=modified) or modified
         )

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -13,9 +14,9 @@ from ragmem.readers.documents import confinement, wire
 from ragmem.readers.documents.formats import module_of
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
 
-EXTRA_HINT = 'pip install "ragmem[documents]"'
+EXTRA = 'pip install "ragmem[documents]"'
 _FORMATS = "ragmem.readers.documents.formats"
-_KEPT_CONTROLS = "\n\t"
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def main() -> int:
@@ -84,9 +85,7 @@ def _imported(name: str) -> Any:
 
 
 def _missing(error: ModuleNotFoundError) -> RefusedError:
-    return RefusedError(
-        f"the extra for documents is not installed ({error.name} is missing)", hint=EXTRA_HINT
-    )
+    return RefusedError(f"it needs {error.name}, which is not installed: {EXTRA}", hint=EXTRA)
 
 
 def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Converted:
@@ -129,11 +128,7 @@ def _without_mark(text: str, mark: str) -> str:
 def _clean(text: str) -> str:
     """Return a text as every database and terminal takes it: no lone surrogates, no control characters."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return "".join(
-        char
-        for char in whole.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
-        if char in _KEPT_CONTROLS or (char >= " " and char != "\x7f")
-    )
+    return _CONTROLS.sub("", whole.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
 
 
 def _line(text: str) -> str:

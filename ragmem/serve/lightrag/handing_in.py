@@ -1,16 +1,22 @@
 """What was handed in together, for whoever asks later what became of it; and files as texts."""
 
 from collections import OrderedDict
+from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 
 from fastapi import HTTPException
 
-from ragmem.errors import UsageError
+from ragmem.domain.document_place import LABEL, LOCATOR, place_metadata
+from ragmem.domain.model import USER
+from ragmem.errors import SourceError, UsageError
 from ragmem.memory import Ragmem
+from ragmem.readers.documents.suffixes import FORMATS
 from ragmem.serve import asking
 from ragmem.serve.lightrag.document_list import INSERTED
 from ragmem.serve.models import TextRequest, TextResponse
+from ragmem.services.hand_in import HandIn
 
 KEPT = 1_000
 """Hand-ins that are remembered."""
@@ -28,6 +34,9 @@ TYPES = tuple(
     )
 )
 """Ends of names of files that are text."""
+
+DOCUMENTS = frozenset(FORMATS) - {*TYPES}
+"""Those that are read as documents, in a process apart; it needs the extra of that name."""
 
 LONGEST_NAME = 255
 
@@ -53,13 +62,16 @@ class Tracks:
 
 
 def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> TextResponse:
-    """Store the text of a file under its name; nothing is opened, and no path is made of the name.
+    """Store the text of a file under its name, a document's by pages; what the name says is not opened.
 
-    Raises HTTPException 415 for a type that is no text, UsageError for one that holds none, and ConflictError
-    where another text has its name: of two folders' README.md the second must not take the first's place.
+    Raises HTTPException 415 for a type that is not read, UsageError for one that holds no text, and
+    ConflictError where another text has its name: of two folders' README.md the second must not take the
+    first's place.
     """
     source = plain_name(name)
     suffix = PurePosixPath(source).suffix.lower()
+    if suffix in DOCUMENTS:
+        return _store_document(memory, source, suffix, raw, project=project)
     if suffix not in TYPES:
         raise HTTPException(
             415, f'files "{suffix or source}" are not read; GET /documents/supported_file_types'
@@ -84,6 +96,31 @@ def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> T
         TextRequest(text=text, file_source=source, title=title[:200], project=project),
         replacing=False,
     )
+
+
+def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, project: str) -> TextResponse:
+    """Store the parts of a document: its bytes lie in a file of ours while a process apart reads them."""
+    wish = HandIn(project=project or USER)
+    with TemporaryDirectory(prefix="ragmem-") as folder:
+        path = Path(folder, f"upload{suffix}")
+        path.write_bytes(raw)
+        try:
+            drafts = memory.hand_in([path], wish).drafts
+        except SourceError as error:
+            raise UsageError(str(error).replace(str(path), source), hint=error.hint) from error
+    named = []
+    for draft in drafts:
+        told = draft.metadata.get(LOCATOR, "")
+        label = draft.metadata.get(LABEL, "")
+        named.append(
+            replace(
+                draft,
+                uri=f"{source}#{told}" if told else source,
+                title=draft.title.replace(path.stem, PurePosixPath(source).stem, 1),
+                metadata={**draft.metadata, **place_metadata(source, told, label)},
+            )
+        )
+    return asking.store_new(memory, named)
 
 
 def plain_name(name: str) -> str:

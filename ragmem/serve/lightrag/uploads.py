@@ -18,7 +18,7 @@ from ragmem.serve.lightrag.document_models import (
     ScanStatusResponse,
     SupportedTypesResponse,
 )
-from ragmem.serve.lightrag.handing_in import TYPES, Tracks, store_file
+from ragmem.serve.lightrag.handing_in import DOCUMENTS, TYPES, Tracks, store_file
 from ragmem.serve.lightrag.pipeline import Pipeline
 from ragmem.serve.models import TextResponse
 from ragmem.serve.workers import Workers
@@ -42,13 +42,14 @@ def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks
 
     @router.post("/upload", responses=EVERYWHERE | declared(409, 411, 415))
     async def upload(
-        file: Annotated[UploadFile, File(description="A text file; its name becomes `file_source`.")],
+        file: Annotated[UploadFile, File(description="A text or document; its name becomes `file_source`.")],
         project: Annotated[str, Form(max_length=1_024, description="Ours: the project; else `user`.")] = "",
     ) -> TextResponse:
         """Store the text of a file; see /documents/text. The file itself is not kept, its name opens nothing.
 
-        409 where another text is stored under that name: nothing of it is lost, delete it first. 415 for a
-        type that is no text (PDF, office files, pictures): `ragmem ingest` reads what it can.
+        A PDF, an office file or another document is stored by pages, slides, sheets or chapters. 409 where
+        another text is stored under that name: nothing of it is lost, delete it first. 415 for a type that is
+        not read.
         """
         raw = await file.read()
         name = file.filename or ""
@@ -58,7 +59,8 @@ def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks
     @router.get("/supported_file_types")
     async def supported_file_types() -> SupportedTypesResponse:
         """Return the ends of the names of files that can be uploaded."""
-        return SupportedTypesResponse(supported_extensions=list(TYPES), engines={"ragmem": list(TYPES)})
+        every = sorted({*TYPES, *DOCUMENTS})
+        return SupportedTypesResponse(supported_extensions=every, engines={"ragmem": every})
 
 
 def _begin(router: APIRouter, memory: Ragmem, pipeline: Pipeline) -> None:

@@ -13,6 +13,7 @@ from ragmem.readers.documents.formats.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf_order import reading_order
 from ragmem.readers.documents.formats.pdf_tables import RuledTables
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+from ragmem.readers.documents.ocr import is_installed, ocr
 
 _HEADING = 1.12  # times the size of the text
 _HEADING_CHARS = 150
@@ -82,7 +83,9 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
         if ruled.gave_up:
             warnings.append(f"the tables of {ruled.gave_up:,} pages are read as text")
     if blank:
-        warnings.append(_told_blank(blank))
+        unseen = limits.ocr and not is_installed()
+        why = "; tesseract, which reads scans, is not installed" if unseen else ""
+        warnings.append(f"{_told_blank(blank)}{why}")
     return pages, warnings
 
 
@@ -109,7 +112,6 @@ def _page(document: Any, number: int, ruled: RuledTables, limits: Limits) -> _Pa
 def _seen(page: Any, limits: Limits) -> list[Line]:
     """Return the lines of a scanned page, where tesseract is there to read it."""
     from ragmem.readers.documents.formats.pdf_lines import Box
-    from ragmem.readers.documents.ocr import ocr
 
     width, height = page.get_size()
     if width * height * _OCR_SCALE**2 > limits.pixels or not any(True for _ in page.get_objects(max_depth=1)):

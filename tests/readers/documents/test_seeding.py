@@ -1,0 +1,214 @@
+"""Documents as a source: what a run reads, leaves alone, archives and tells; and what a person hands in."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import hostile
+import pytest
+
+from ragmem.errors import SourceError
+from ragmem.memory import Ragmem
+from ragmem.services.gc_items import Item
+from ragmem.services.hand_in import HandIn
+
+FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
+PAGES = [
+    "The lantern of the lighthouse was renewed in 2024.",
+    "The foghorn was taken down, because nobody had heard it for years.",
+    "The keeper's house is let to the sailing club until 2031.",
+]
+
+
+def write_pdf(path: Path, pages: list[str]) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(path), invariant=1)
+    for text in pages:
+        canvas.drawString(72, 700, text)
+        canvas.showPage()
+    canvas.save()
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    folder = tmp_path / "Documents"
+    folder.mkdir()
+    write_pdf(folder / "report.pdf", PAGES)
+    return folder / "report.pdf"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Ragmem]:
+    with Ragmem.open(
+        environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE}, home=tmp_path, cwd=tmp_path
+    ) as opened:
+        yield opened
+
+
+def uris(memory: Ragmem) -> set[str]:
+    return {Path(uri).name for _, _, uri in memory.catalog.overview.places()}
+
+
+def planned(memory: Ragmem) -> list[Item]:
+    return list(memory.plan_gc(missing=True).items)
+
+
+def seed(memory: Ragmem, *, dry_run: bool = False):
+    return memory.seed(sources=["documents"], dry_run=dry_run)
+
+
+def test_each_page_is_a_memory_and_an_unchanged_document_is_not_opened(
+    memory: Ragmem, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert seed(memory).tallies[0].new == 3
+    assert uris(memory) == {"report.pdf#page=1", "report.pdf#page=2", "report.pdf#page=3"}
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process can start
+    again = seed(memory)
+    assert (again.tallies[0].unchanged, again.tallies[0].changed, again.problems) == (3, 0, [])
+
+
+def test_a_changed_page_is_a_changed_memory(memory: Ragmem, report: Path) -> None:
+    seed(memory)
+    write_pdf(report, [PAGES[0], "The foghorn sounds again since May.", PAGES[2]])
+    again = seed(memory).tallies[0]
+    assert (again.changed, again.unchanged, again.new) == (1, 2, 0)
+
+
+def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
+    memory: Ragmem, report: Path
+) -> None:
+    seed(memory)
+    write_pdf(report, PAGES[:1])
+    would = seed(memory, dry_run=True)
+    assert [one.reason for one in would.problems] == ["2 parts that it no longer has would be archived"]
+    assert len(uris(memory)) == 3
+    (told,) = seed(memory).problems
+    assert told.level == "warning"
+    assert told.reason.startswith("2 parts that it no longer has were archived; to bring back: ragmem gc")
+    assert uris(memory) == {"report.pdf#page=1"}
+    assert seed(memory).problems == []
+    assert memory.undo_gc(told.reason.split()[-1]).restored == 2
+    assert len(uris(memory)) == 3
+
+
+def test_pages_come_back_with_the_document(memory: Ragmem, report: Path) -> None:
+    seed(memory)
+    write_pdf(report, PAGES[:1])
+    seed(memory)
+    write_pdf(report, PAGES)
+    assert seed(memory).tallies[0].new == 2
+    assert len(uris(memory)) == 3
+
+
+def test_a_document_that_cannot_be_read_any_more_loses_nothing(memory: Ragmem, report: Path) -> None:
+    seed(memory)
+    hostile.cut_in_half(report)
+    told = seed(memory)
+    assert told.tallies[0].failed == 1
+    assert len(uris(memory)) == 3
+    assert {item.action for item in planned(memory) if "report.pdf" in item.uri} == {"keep"}
+
+
+def test_gc_starts_no_process_and_takes_a_deleted_document_out(
+    memory: Ragmem, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed(memory)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert not [item for item in planned(memory) if item.rule == "missing"]
+    report.unlink()
+    write_pdf(report.with_name("other.pdf"), PAGES)
+    assert len([item for item in planned(memory) if item.rule == "missing"]) == 3
+
+
+def test_a_document_that_is_handed_in_is_kept_whole_with_its_places(memory: Ragmem, report: Path) -> None:
+    handed = memory.hand_in([report], HandIn(tags=("harbour",)))
+    stored = memory.ingest(handed.drafts, projects=handed.projects)
+    assert [one.judged.memory.text for one in stored] == PAGES
+    assert {one.judged.memory.tier.value for one in stored} == {"ingest"}
+    assert stored[1].judged.memory.metadata["document_label"] == "page 2"
+    assert stored[1].judged.memory.tags == ("harbour",)
+    write_pdf(report, PAGES[:2])
+    handed = memory.hand_in([report], HandIn())
+    memory.ingest(handed.drafts)
+    (line,) = memory.archive_gone_parts(handed.drafts)
+    assert line.startswith(f"{report}: 1 part that it no longer has was archived")
+    assert uris(memory) == {"report.pdf#page=1", "report.pdf#page=2"}
+
+
+def test_a_folder_gives_its_documents_in_any_spelling_and_not_its_pictures(
+    memory: Ragmem, report: Path
+) -> None:
+    report.rename(report.with_name("REPORT.PDF"))
+    report.with_name("notes.md").write_text("# Notes\n\nThe lease ends in 2031.\n")
+    report.with_name("icon.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    handed = memory.hand_in([report.parent], HandIn())
+    assert handed.problems == []
+    assert {Path(draft.uri).name for draft in handed.drafts} == {
+        "notes.md",
+        *(f"REPORT.PDF#page={number}" for number in (1, 2, 3)),
+    }
+
+
+def test_a_refusal_keeps_its_hint(memory: Ragmem, tmp_path: Path) -> None:
+    hostile.encrypted_pdf(tmp_path / "secret.pdf", user="secret")
+    with pytest.raises(SourceError, match=r'secret\.pdf": it is encrypted') as refused:
+        memory.hand_in([tmp_path / "secret.pdf"], HandIn())
+    assert refused.value.hint == "save a copy without the password"
+
+
+def test_the_command_line_ingests_documents_and_shows_their_pages(
+    ragmem: Callable[..., subprocess.CompletedProcess[str]], report: Path
+) -> None:
+    told = json.loads(ragmem("ingest", "--json", str(report), **FAKE).stdout)
+    assert [(one["place"], one["locator"]) for one in told["memories"]] == [
+        (f"report.pdf, page {number}", f"page={number}") for number in (1, 2, 3)
+    ]
+    assert told["memories"][0]["title"] == "report, page 1"
+    shown = ragmem("query", "was the foghorn taken down", **FAKE).stdout
+    assert "report.pdf, page 2" in shown
+    block = ragmem("context", "was the foghorn taken down", **FAKE).stdout
+    assert "report.pdf, page 2" in block
+    assert "#page=2" not in block
+
+
+def test_without_the_extra_the_line_says_what_to_install(tmp_path: Path, report: Path) -> None:
+    """A Python that has the project and the standard library alone reads no PDF, and says why."""
+    import ragmem
+
+    root = Path(ragmem.__file__).parent.parent
+    code = (
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "import pathlib; from ragmem.readers.documents.converting import Converter\n"
+        "from ragmem.readers.documents.model import RefusedError\n"
+        "try:\n    Converter().convert(pathlib.Path(sys.argv[2]))\n"
+        "except RefusedError as error:\n    print(error.problem)\n"
+    )
+    base = Path(sys.base_prefix) / "bin" / "python3"
+    if not base.exists():
+        pytest.skip("there is no Python besides that of the tests")
+    done = subprocess.run(
+        [base, "-I", "-c", code, root, report], capture_output=True, text=True, env={}, check=False
+    )
+    assert done.stdout == ('it needs pypdfium2, which is not installed: pip install "ragmem[documents]"\n'), (
+        done.stderr
+    )
+
+
+def test_the_process_has_nothing_of_the_environment_but_a_few_names(
+    tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ragmem.readers.documents.converting import Converter
+
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with Converter() as converter:
+        converter.convert(report)
+        process = converter._process
+        assert process is not None
+        if not Path("/proc").exists():
+            pytest.skip("only Linux tells what a process was given")
+        given = Path(f"/proc/{process.pid}/environ").read_bytes()
+    assert b"OPENAI_API_KEY" not in given
+    assert b"PATH=" in given

@@ -200,14 +200,14 @@ class Figures:
         return [Given(event, *map(int, rest)) for event, *rest in rows]
 
     def mentioned(self, limit: int) -> list[tuple[str, int]]:
-        """Return the entities that most memories mention, with how many do."""
+        """Return the names of entities that most memories mention, of whatever project, with how many do."""
         with self._database.read() as connection:
             if not table_exists(self._database, connection, "entity_mentions"):
                 return []
             rows = connection.execute(
                 "SELECT e.canonical, count(DISTINCT s.memory) FROM entity_mentions s"
                 " JOIN entity_names e ON e.n = s.name JOIN memories m ON m.n = s.memory"
-                f" WHERE 1 = 1{self._only} GROUP BY e.project, e.canonical ORDER BY 2 DESC, 1 LIMIT ?",
+                f" WHERE 1 = 1{self._only} GROUP BY e.canonical ORDER BY 2 DESC, 1 LIMIT ?",
                 [*self._values, limit],
             ).fetchall()
         return [(name, int(count)) for name, count in rows]

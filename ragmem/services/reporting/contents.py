@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from ragmem.services.plots.making import bars_of
 from ragmem.services.plots.model import Plot, Row, Stacks
 from ragmem.services.reporting.reading import LONGEST, Reading
 
@@ -44,18 +43,18 @@ def projects(reading: Reading) -> Plot:
     """Return how many memories each project has."""
     found = reading.figures.by_project()
     known = reading.catalog.projects.names()
-    shown = {
-        f"project {number}" if reading.private else reading.shown(known.get(one, one)): count
+    # Rows and no mapping: two of them may have one name.
+    rows = [
+        Row(f"project {number}" if reading.private else reading.shown(known.get(one, one)), [count])
         for number, (one, count) in enumerate([*found.items()][:LONGEST], 1)
-    }
-    return bars_of("Projects", shown, counted="memories", named="project")
+    ]
+    return Stacks("Projects", "memories", ["memories"], rows, named="project")
 
 
 def topics(reading: Reading) -> Plot:
     """Return which entities most memories mention."""
-    found = reading.figures.mentioned(LONGEST)
-    shown = {
-        f"entity {number}" if reading.private else reading.shown(name): count
-        for number, (name, count) in enumerate(found, 1)
-    }
-    return bars_of("What most memories mention", shown, counted="memories", named="entity")
+    rows = [
+        Row(f"entity {number}" if reading.private else reading.shown(name), [count])
+        for number, (name, count) in enumerate(reading.figures.mentioned(LONGEST), 1)
+    ]
+    return Stacks("What most memories mention", "memories", ["memories"], rows, named="entity")

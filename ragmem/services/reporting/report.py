@@ -87,7 +87,7 @@ def _told(reading: Reading, plots: Mapping[str, Plot]) -> Iterator[str]:
     if isinstance(connections, Columns):
         alone = int(connections.totals[0])
         few = "only " if 1 - alone / total < LITTLE else ""
-        share = f"{1 - alone / total:.0%}"
+        share = _share(total - alone, total)
         yield f"{few}{share} of the memories are connected with another one; {alone:,} are alone."
     degree = plots["degree"]
     if isinstance(degree, Curves) and degree.lines:
@@ -105,12 +105,11 @@ def _size(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[s
     )
     shown = plots["sources"]
     if isinstance(shown, Stacks) and len(sources) > 1 and sources[0].memories > MOST * total:
-        share = sources[0].memories / total
-        yield f"{share:.0%} of them come from {shown.rows[0].label}."
+        yield f"{_share(sources[0].memories, total)} of them come from {shown.rows[0].label}."
     tiers = reading.figures.tiers()
     little = sum(count for (_, tier), count in tiers.items() if tier == "discard")
     if little:
-        yield f"{little:,} ({little / total:.0%}) say so little that they are kept in full text only."
+        yield f"{little:,} ({_share(little, total)}) say so little that they are kept in full text only."
 
 
 def _time(reading: Reading) -> Iterator[str]:
@@ -132,7 +131,7 @@ def _life(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[s
     if waiting := states.get("waiting", 0):
         yield f"{waiting:,} wait for their vectors; `ragmem seed` or the next write makes them."
     if superseded := states.get("superseded", 0):
-        yield f"{superseded:,} ({superseded / total:.0%}) are superseded by newer ones."
+        yield f"{superseded:,} ({_share(superseded, total)}) are superseded by newer ones."
     if archived := states.get("archived", 0):
         rules = _counts(plots["archive"])
         told = ", ".join(f"{count:,.0f} {rule}" for rule, count in rules.items())
@@ -142,15 +141,15 @@ def _life(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[s
         yield f"{_many(int(pinned), 'memory', 'memories')} pinned, {kept.get('protected', 0):,} protected."
     runs = reading.catalog.gc_runs.latest(1)
     if not runs:
-        yield "gc never ran here: nothing was merged or archived."
+        yield "`ragmem gc` never ran here: nothing was merged or archived."
     elif reading.now - runs[0].started > STALE:
-        yield f"gc last ran {(reading.now - runs[0].started).days:,} days ago."
+        yield f"`ragmem gc` last ran {(reading.now - runs[0].started).days:,} days ago."
 
 
 def _use(plots: Mapping[str, Plot], total: int) -> Iterator[str]:
     recalls = plots["recalls"]
     if isinstance(recalls, Columns) and (never := int(recalls.totals[0])) < total:
-        yield f"{total - never:,} ({(total - never) / total:.0%}) were recalled in a session."
+        yield f"{total - never:,} ({_share(total - never, total)}) were recalled in a session."
     given = plots["injections"]
     if isinstance(given, Stacks) and given.rows:
         good, bad, again, _ = (sum(row.counts[part] for row in given.rows) for part in range(4))
@@ -167,6 +166,14 @@ def _counts(plot: Plot) -> dict[str, float]:
     """Return name -> count of a plot's bars that are not empty."""
     rows = plot.rows if isinstance(plot, Stacks) else []
     return {row.label: count for row in rows if (count := sum(row.counts))}
+
+
+def _share(part: float, whole: float) -> str:
+    """Return a percentage that says 0% and 100% of nothing and of all only."""
+    share = part / whole
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
 def _many(count: int, noun: str, nouns: str = "") -> str:

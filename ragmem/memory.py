@@ -33,6 +33,7 @@ __all__ = ["Ragmem", "now"]
 
 if TYPE_CHECKING:
     from ragmem.config.settings import SignalRule
+    from ragmem.readers.documents.reading import Documents
     from ragmem.readers.scope import ProjectFinder
     from ragmem.services.anticipation import Anticipated, Event
     from ragmem.services.assistance import Assistance
@@ -299,6 +300,12 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
                 self._resting = Respite()
             return self._resting
 
+    def _documents(self) -> "Documents":
+        """Return what reads the documents of one run; nothing starts before the first of them."""
+        from ragmem.services.documents import documents_for
+
+        return documents_for(self.settings)
+
     def hand_in(
         self, paths: Sequence[Path], wish: "HandIn", *, text: bytes | None = None, title: str = ""
     ) -> "Handed":
@@ -306,7 +313,13 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         from ragmem.services.hand_in import draft_of_text, drafts_of_paths
 
         handed = drafts_of_paths(
-            paths, wish, catalog=self.catalog, settings=self.settings, home=self.home, cwd=self.cwd
+            paths,
+            wish,
+            catalog=self.catalog,
+            settings=self.settings,
+            home=self.home,
+            cwd=self.cwd,
+            documents=self._documents(),
         )
         if text is not None:
             handed.drafts.append(
@@ -453,6 +466,7 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             now=now(),
             progress=progress or Silent(),
             wait=wait,
+            documents=self._documents(),
         )
         if not dry_run:
             self.models.remember()

@@ -10,7 +10,7 @@ from ragmem.config import Settings
 from ragmem.domain.document_place import LOCATOR, is_of_document
 from ragmem.domain.model import Draft
 from ragmem.ports import Store
-from ragmem.readers.documents.reading import Documents
+from ragmem.readers.documents.reading import Describe, Documents, Elsewhere
 from ragmem.services.archiving import MISSING, new_run
 from ragmem.services.index import forget
 
@@ -18,9 +18,11 @@ READING_VERSION = 1
 """Raised when the same document is read as another text, so that seed reads all of them again."""
 
 
-def documents_for(settings: Settings) -> Documents:
+def documents_for(
+    settings: Settings, *, describe: Describe | None = None, elsewhere: Elsewhere | None = None
+) -> Documents:
     """Return what reads the documents of one run, to be used in a `with`; nothing starts before the first."""
-    return Documents(settings)
+    return Documents(settings, describe=describe, elsewhere=elsewhere)
 
 
 def documents_rules(settings: Settings) -> list[str | int | bool]:

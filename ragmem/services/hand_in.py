@@ -104,7 +104,14 @@ def plain_draft(text: str, *, scope: Scope) -> Draft:
 
 
 def drafts_of_paths(
-    paths: Sequence[Path], wish: HandIn, *, catalog: Catalog, settings: Settings, home: Path, cwd: Path
+    paths: Sequence[Path],
+    wish: HandIn,
+    *,
+    catalog: Catalog,
+    settings: Settings,
+    home: Path,
+    cwd: Path,
+    documents: "Documents | None" = None,
 ) -> Handed:
     """Return the drafts of files and folders, and one line for each file that could not be read.
 
@@ -113,9 +120,9 @@ def drafts_of_paths(
     """
     from ragmem.services.documents import documents_for  # noqa: PLC0415 - the inbox hands in no documents
 
-    with documents_for(settings) as documents:
+    with documents or documents_for(settings) as opened:
         return _drafts_of_paths(
-            paths, wish, catalog=catalog, settings=settings, home=home, cwd=cwd, documents=documents
+            paths, wish, catalog=catalog, settings=settings, home=home, cwd=cwd, documents=opened
         )
 
 

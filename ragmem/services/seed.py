@@ -48,6 +48,7 @@ def seed(
     now: datetime,
     progress: Progress,
     wait: bool = True,
+    documents: Documents | None = None,
 ) -> SeedReport:
     """Read every file of the sources that is new or changed, and index what its signal is worth.
 
@@ -75,7 +76,7 @@ def seed(
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
     held: dict[tuple[str, str], set[str]] = {}
     with (
-        documents_for(settings) as documents,
+        documents or documents_for(settings) as opened,
         Writer(
             catalog,
             open_store,
@@ -100,7 +101,7 @@ def seed(
                 fresh=explain,
                 exists=exists,
                 now=now,
-                documents=documents,
+                documents=opened,
                 held=held,
             )
         writer.flush()

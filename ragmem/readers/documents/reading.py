@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.document_place import place_metadata
@@ -21,8 +21,16 @@ MAX_TITLE_CHARS = 160
 FIRST_YEAR = 1900
 """An earlier date of a file is a clock that was never set."""
 
-Describe = Callable[[Picture, str], str]
-"""Tells what a picture shows, given the text around it; empty where nothing can be told. Never raises."""
+
+class Describe(Protocol):
+    """Tells what pictures show; never raises."""
+
+    def __call__(self, picture: Picture, text: str) -> str:
+        """Return what a picture shows, given the text of its part with its mark; empty: cannot be told."""
+
+    def taken(self) -> list[str]:
+        """Return the warnings since the last call."""
+
 
 Elsewhere = Callable[[Path, Limits], Converted | None]
 """Lets another program read a document; None where it is to be read here. Raises RefusedError."""
@@ -90,7 +98,8 @@ class Documents:
             )
             for part in converted.parts
         ]
-        return [draft for draft in drafts if draft.text], list(converted.warnings)
+        warnings = [*converted.warnings, *(self._describe.taken() if self._describe else ())]
+        return [draft for draft in drafts if draft.text], warnings
 
     def _look_at(self, path: Path) -> None:
         """Refuse what is no file, or a larger one than is read, before a process is asked to open it."""
@@ -114,8 +123,7 @@ class Documents:
         """Return the text with what is told of each picture in its place."""
         text = part.text
         for picture in part.pictures:
-            around = text.replace(picture.mark, "")
-            told = self._describe(picture, around).strip() if self._describe else ""
+            told = self._describe(picture, text).strip() if self._describe else ""
             text = text.replace(picture.mark, told) if told else text.replace(f"{picture.mark}\n\n", "")
             text = text.replace(picture.mark, "")
         return text.strip()

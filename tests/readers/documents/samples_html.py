@@ -32,7 +32,7 @@ href="/lights">Lights</a>
 wind, and with
 little company. This article tells of seven towers and of those who kept them.</p>"""
 
-ARTICLE_FOOT = """</article></main><aside class="related-posts"><h2>Related</h2><p>Ten windless beaches</p></aside>
+ARTICLE_FOOT = """</article></main><aside class="related-posts"><h2>More</h2><p>Calm beaches</p></aside>
 <footer><p>Coast Journal, all rights reserved. Visitors today: 12,400</p></footer></body></html>"""
 
 

@@ -177,6 +177,14 @@ def within(node: Any, *names: str) -> Any:
     return node
 
 
+def between(node: Any, top: Any) -> Iterator[str]:
+    """Yield the names of the elements that a node is in, below another that it is in as well."""
+    for each in node.iterancestors():
+        if each is top:
+            return
+        yield local(each)
+
+
 def every(node: Any, name: str) -> Iterator[Any]:
     """Yield the elements of this name at any depth, in order."""
     return iter(()) if node is None else node.iter(f"{{*}}{name}")

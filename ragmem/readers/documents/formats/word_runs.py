@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ragmem.readers.documents.formats import equations, marks
-from ragmem.readers.documents.formats.package import child, every, local, relation_id, value
+from ragmem.readers.documents.formats.package import between, child, every, local, relation_id, value
 from ragmem.readers.documents.formats.word_story import Remark, Story
 from ragmem.readers.documents.formats.word_styles import is_monospaced, switch
 
@@ -183,7 +183,7 @@ class Line:
         told = self.story.drawing(node)
         if told:
             self.below.append(told)
-        self.boxes += [each for each in node.iter("{*}txbxContent") if not _is_in_fallback(each, node)]
+        self.boxes += [each for each in node.iter("{*}txbxContent") if _is_outermost(each, node)]
 
     def _alternative(self, node: Any) -> None:
         # The choice and its fallback are the same thing twice.
@@ -229,9 +229,6 @@ class Line:
     }
 
 
-def _is_in_fallback(node: Any, top: Any) -> bool:
-    while node is not None and node is not top:
-        if local(node) == "Fallback":
-            return True
-        node = node.getparent()
-    return False
+def _is_outermost(box: Any, top: Any) -> bool:
+    """Tell whether a box is neither in another box, which is read with it, nor what old programs show."""
+    return not {"Fallback", "txbxContent"} & set(between(box, top))

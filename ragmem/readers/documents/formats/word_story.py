@@ -5,7 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragmem.readers.documents.formats import charts
-from ragmem.readers.documents.formats.package import Package, Relation, every, local, relation_id, value
+from ragmem.readers.documents.formats.package import (
+    Package,
+    Relation,
+    between,
+    every,
+    local,
+    relation_id,
+    value,
+)
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.formats.word_styles import Numbering, Styles
 
@@ -77,12 +85,16 @@ class Story:
         alt = next((text for each in every(node, "docPr") if (text := value(each, "descr"))), "")
         alt = alt or next((text for each in every(node, "shape") if (text := value(each, "alt"))), "")
         told = []
-        for each in node.iter("{*}blip", "{*}imagedata"):
-            told.append(self._picture(each, alt))
-            alt = ""
-        for each in node.iter("{*}chart", "{*}relIds"):
-            kind = "id" if local(each) == "chart" else "dm"
-            told.append(self._graphic(relation_id(each, kind), is_chart=kind == "id"))
+        for each in node.iter("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds"):
+            if "txbxContent" in between(each, node):
+                # It is read with the text of its box.
+                continue
+            if local(each) in {"blip", "imagedata"}:
+                told.append(self._picture(each, alt))
+                alt = ""
+            else:
+                kind = "id" if local(each) == "chart" else "dm"
+                told.append(self._graphic(relation_id(each, kind), is_chart=kind == "id"))
         if alt:
             told.append(self.pictures.told(None, alt=alt))
         return "\n\n".join(text for text in told if text)

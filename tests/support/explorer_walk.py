@@ -24,7 +24,9 @@ class Walk:
         await self.settle()
 
     async def type(self, text):
-        await self.press(*("space" if letter == " " else letter for letter in text))
+        """Write a text at once into the line that has the keys: each key takes a while."""
+        self.app.focused.insert_text_at_cursor(text)
+        await self.settle()
 
     @property
     def screen(self):
@@ -46,7 +48,7 @@ def walk(home, steps, *, size=(80, 24), light=False, before=None):
             app = Explorer(reader, light=light)
             if before is not None:
                 before(app)
-            async with app.run_test(size=size) as pilot:
+            async with app.run_test(size=size, notifications=True) as pilot:
                 taken = Walk(app, pilot)
                 await taken.settle()
                 await steps(taken)

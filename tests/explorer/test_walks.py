@@ -1,0 +1,210 @@
+"""Walks through the explorer: filters, pages, connections, entities, questions, the plan of gc, and back."""
+
+from explorer_walk import walk
+
+from ragmem.cli.explorer.filtering import parsed
+
+
+def table_of(at):
+    return at.app.screen.query_one("#rows")
+
+
+def test_a_list_is_read_page_by_page_as_one_goes_down(home):
+    async def steps(at):
+        await at.press("3")
+        assert "100 of 135" in at
+        assert len(table_of(at).shown) == 100
+        await at.press("G")
+        assert len(table_of(at).shown) == 135
+        assert len({row.key for row in table_of(at).shown}) == 135
+        await at.press("g")
+        assert table_of(at).cursor_row == 0
+
+    walk(home, steps)
+
+
+def test_a_filter_narrows_as_one_types_and_escape_takes_it_away(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("ferry 12")
+        assert len(table_of(at).shown) == 11
+        await at.type("9 kind:general")
+        assert [row.cells[2] for row in table_of(at).shown] == ["Ferry 129"]
+        await at.press("escape")
+        assert "100 of 135" in at
+
+    walk(home, steps)
+
+
+def test_a_value_that_nothing_has_is_told_in_a_line_with_those_that_there_are(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("kind:eror")
+        assert 'no kind "eror"; one of preference' in at
+        await at.press("escape", "slash")
+        await at.type("no such title")
+        assert "Nothing is like" in at
+
+    walk(home, steps, size=(120, 30))
+
+
+def test_a_filter_is_completed(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("so")
+        await at.press("right")
+        assert at.app.screen.query_one(".filter").value == "so" + "urce:"
+        await at.type("no")
+        await at.press("right")
+        assert at.app.screen.query_one(".filter").value == "source:notes"
+        await at.press("enter")
+        assert "100 of 134" in at
+
+    walk(home, steps)
+
+
+def test_one_walks_along_connections_and_back(home):
+    async def steps(at):
+        await at.press("6", "enter")
+        first = at.app.screen.own_key()
+        assert "4 Connections" in at
+        linked = [row.key for row in at.app.screen.table("links").shown]
+        assert linked
+        assert first not in linked
+        await at.press("enter")
+        assert at.app.screen.own_key() == linked[0]
+        assert "▸" in at.screen.splitlines()[0]
+        await at.press("4")
+        assert first in [row.key for row in at.app.screen.table("links").shown]
+        await at.press("escape")
+        assert at.app.screen.own_key() == first
+        await at.press("escape")
+        assert "most connected first" in at
+
+    walk(home, steps)
+
+
+def test_a_memory_is_shown_whole_in_its_tabs(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("driver")
+        await at.press("enter", "enter")
+        assert "# Driver" in at
+        assert "version 3 leaks connections" in at
+        await at.press("2")
+        for text in ("event time", "indexed", "life", "rule", "driver.md"):
+            assert text in at, at.screen
+        await at.press("3")
+        assert "A score belongs to a question" in at
+        await at.press("5")
+        assert "PostgreSQL" in at
+        await at.press("6")
+        assert "stored" in at
+        assert "injected" in at
+        await at.press("left_square_bracket")
+        assert "PostgreSQL" in at
+        await at.press("enter")
+        assert "in 2 memories" in at
+        await at.press("enter")
+        assert "PostgreSQL ▸" in at
+
+    walk(home, steps, size=(100, 40))
+
+
+def test_a_question_is_answered_explained_and_not_counted_as_recalled(home):
+    async def steps(at):
+        await at.press("4")
+        await at.type("why is there a stale lock")
+        await at.press("enter")
+        assert table_of(at).shown[0].cells[1] == "Stale lock"
+        assert "rung:" in at
+        await at.press("enter", "3")
+        for term in ("score", "relevance", "recency", "found by"):
+            assert term in at, at.screen
+        recalled = at.app.reader.memory.standing(at.app.screen.identifier).entry.sessions
+        assert recalled == 0
+
+    walk(home, steps, size=(160, 50))
+
+
+def test_enter_on_a_source_shows_its_memories(home):
+    async def steps(at):
+        await at.press("2", "slash")
+        await at.type("records")
+        await at.press("enter", "enter")
+        assert [row.cells[2] for row in table_of_memories(at).shown] == ["the tide table is in UTC"]
+
+    def table_of_memories(at):
+        return at.app.screen.query_one("#memories").table
+
+    walk(home, steps)
+
+
+def test_the_plan_of_gc_is_shown_and_nothing_of_it_is_done(home):
+    async def steps(at):
+        before = at.app.reader.memory.catalog.memories.ids()
+        await at.press("7", "p")
+        assert "Nothing of this is done here" in at
+        assert "keep by" in at or "searched 135 now" in at
+        await at.press("escape")
+        assert "The lifecycle of" in at
+        assert at.app.reader.memory.catalog.memories.ids() == before
+        assert at.app.reader.memory.gc_history(10) == []
+
+    walk(home, steps, size=(140, 30))
+
+
+def test_an_id_is_copied_and_a_memory_without_a_file_is_not_edited(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("tide table")
+        await at.press("enter", "c")
+        [row] = table_of(at).shown
+        assert at.app.clipboard == row.key
+        await at.press("e")
+        assert "it has no file" in at, at.screen
+
+    walk(home, steps)
+
+
+def test_what_memories_say_is_shown_as_it_stands_and_drives_nothing(home):
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("marked")
+        assert "[bold]Marked[/bold]" in at
+        assert "\x1b" not in at.screen
+        await at.press("enter", "enter")
+        assert "[red]brackets[/red]" in at
+        assert "\x1b" not in at.screen
+
+    walk(home, steps)
+
+
+def test_a_home_without_memories_says_what_comes_next(empty_home):
+    async def steps(at):
+        assert "Nothing is stored here yet" in at
+        for key in "1234567890":
+            await at.press("escape" if key == "5" else key, key)
+            assert any(text in at for text in ("ragmem seed", "Nothing waits", "paidocs")), at.screen
+
+    walk(empty_home, steps)
+    assert not (empty_home.root / "ragmem" / "data" / "memory.db").exists()
+
+
+def test_the_colours_can_be_turned_and_the_keys_are_told(home):
+    async def steps(at):
+        assert not at.app.current_theme.dark
+        await at.press("t")
+        assert at.app.current_theme.dark
+        await at.press("question_mark")
+        assert "a view by its number" in at
+        await at.press("escape")
+        assert "Sources and their tiers" in at
+
+    walk(home, steps, light=True)
+
+
+def test_a_line_is_cut_into_words_and_values():
+    asked = parsed('driver kind:error project:"two words" http://x kind:', ("kind", "project"))
+    assert asked.text == "driver http://x"
+    assert asked.values == {"kind": ("error",), "project": ("two words",)}

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from openpyxl import Workbook
+from reportlab.pdfgen.canvas import Canvas
 
 from ragmem.__main__ import run
 
@@ -95,6 +97,8 @@ READING = {
     "store show": (["store", "show"], {"profile", "place", "counts"}),
     "backup --list": (["backup", "--list"], {"backups"}),
     "models": (["models"], {"embedder", "language_model", "vectors", "models"}),
+    "completions": (["completions"], {"shells"}),
+    "completions install": (["completions", "install", "fish", "--dry-run"], {"dry_run", "shell", "change"}),
     "models list": (["models", "list"], {"embedder", "models"}),
     "models resume": (["models", "resume"], {"vectors", "made", "finished"}),
 }
@@ -367,34 +371,51 @@ def as_typed(line, ragmem, environ):
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, env=environ)
 
 
+def lay_out(line, folder):
+    """Write the files that an example names."""
+    (folder / "docs").mkdir()
+    for name in ("notes.md", "docs/driver.md", "answer.md"):
+        (folder / name).write_text(NOTES["driver.md"])
+    rules = [folder / "team-rules.md"]
+    if line.startswith("ragmem check"):
+        config = Path(os.environ["RAGMEM_HOME"]) / "config"
+        config.mkdir(parents=True)
+        rules.append(config / "rules.md")
+    for path in rules:
+        path.write_text("- **no-apologies**: never say `sorry`\n")
+    (folder / "ragmem-expect.toml").write_text("[sources.memory]\nfiles = 0\n")
+    if ".pdf" in line:
+        canvas = Canvas(str(folder / "report.pdf"))
+        canvas.drawString(72, 720, "The pump was replaced because its seal leaked.")
+        canvas.save()
+        workbook = Workbook()
+        workbook.active.append(["Part", "Cost"])
+        workbook.active.append(["Seal", 12])
+        workbook.save(folder / "costs.xlsx")
+
+
+# What an example finds there already.
+BEFORE = {
+    "ragmem import": ("export", "memory.jsonl.gz"),
+    "ragmem agents": ("agents", "heartbeat", "builder"),
+    "ragmem restore": ("backup", "backup.tar.gz"),
+}
+
+
 @pytest.mark.parametrize(("command", "line"), list(examples()))
 def test_the_examples_of_the_reference_run(command, line, ragmem, repository, folder):
     assert line.startswith(command) or f"| {command}" in line
     if command == "ragmem serve":
         pytest.skip("it answers until it is stopped; tests/serve runs it")
-    (folder / "docs").mkdir()
-    for name in ("notes.md", "docs/driver.md", "answer.md"):
-        (folder / name).write_text(NOTES["driver.md"])
-    if command == "ragmem check":
-        config = Path(os.environ["RAGMEM_HOME"]) / "config"
-        config.mkdir(parents=True)
-        for rules in (config / "rules.md", folder / "team-rules.md"):
-            rules.write_text("- **no-apologies**: never say `sorry`\n")
+    lay_out(line, folder)
     ragmem("ingest", "notes.md")
-    if command == "ragmem import":
-        ragmem("export", "memory.jsonl.gz")
-    if command == "ragmem agents":
-        ragmem("agents", "heartbeat", "builder")
-    if command == "ragmem restore":
-        ragmem("backup", "backup.tar.gz")
-    if command in {"ragmem feedback", "ragmem pin"}:
+    if command in BEFORE:
+        ragmem(*BEFORE[command])
+    if EXAMPLE_ID in line and "--restore" not in line:
         line = line.replace(EXAMPLE_ID, ragmem("query", "--ids", "--nearest", "the driver").stdout.split()[0])
-    if "--answer" in line:
-        answering = {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
-    else:
-        answering = {}
+    answering = {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
     shutil.copytree(repository / ".git", folder / ".git")
-    result = as_typed(line, ragmem, answering)
+    result = as_typed(line, ragmem, answering if "--answer" in line else {})
 
     # Nothing to undo and nothing found are answers; an option that does not exist is none.
     nothing_there = line.startswith(("ragmem gc --undo", "ragmem gc --restore"))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ragmem.catalog.entity_settling import Told
 from ragmem.catalog.injections import Injection
 from ragmem.catalog.lives import LifeRow, Recall
 from ragmem.catalog.supersessions import Supersession
@@ -82,6 +83,9 @@ def known(tmp_path_factory):
             ],
             now=NOW,
         )
+        # As a store may hold it that was filled before secrets were looked for.
+        for identifier in ids[:4]:
+            memory.catalog.names.learn([Told(identifier, "p-reef", 0, {f"token {SECRET}": "code"})])
         memory.catalog.gc_runs.begin("run1", caller="gc", now=NOW - timedelta(days=2))
         memory.catalog.gc_runs.add("run1", {"merge/cluster": 3, "archive/duplicate": 2})
         memory.catalog.gc_runs.end("run1", now=NOW - timedelta(days=2))

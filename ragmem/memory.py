@@ -33,7 +33,6 @@ __all__ = ["Ragmem", "now"]
 
 if TYPE_CHECKING:
     from ragmem.config.settings import SignalRule
-    from ragmem.readers.documents.reading import Documents
     from ragmem.readers.scope import ProjectFinder
     from ragmem.services.anticipation import Anticipated, Event
     from ragmem.services.assistance import Assistance
@@ -300,12 +299,6 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
                 self._resting = Respite()
             return self._resting
 
-    def _documents(self) -> "Documents":
-        """Return what reads the documents of one run; nothing starts before the first of them."""
-        from ragmem.services.documents import documents_for
-
-        return documents_for(self.settings)
-
     def hand_in(
         self, paths: Sequence[Path], wish: "HandIn", *, text: bytes | None = None, title: str = ""
     ) -> "Handed":
@@ -319,7 +312,7 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             settings=self.settings,
             home=self.home,
             cwd=self.cwd,
-            documents=self._documents(),
+            documents=self.documents(),
         )
         if text is not None:
             handed.drafts.append(
@@ -466,7 +459,7 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             now=now(),
             progress=progress or Silent(),
             wait=wait,
-            documents=self._documents(),
+            documents=self.documents(dry_run=dry_run),
         )
         if not dry_run:
             self.models.remember()

@@ -19,6 +19,7 @@ from ragmem.errors import ConfigError, UsageError
 from ragmem.ports import Models, Store
 
 if TYPE_CHECKING:
+    from ragmem.readers.documents.reading import Documents
     from ragmem.services.active_models import ActiveModels
     from ragmem.services.usage import Ledger
 
@@ -125,6 +126,33 @@ class Opened:
                     open_store=self._open_store,
                 )
             return self._models
+
+    def documents(self, *, dry_run: bool = False) -> "Documents":
+        """Return what reads the documents of one run, for a `with`; nothing starts before the first.
+
+        With the model that sees and the server of [documents], where they are wanted; a dry run has no
+        picture described that is not known. Raises ConfigError where they are not named as they should be.
+        """
+        from ragmem.services.documents import documents_for
+
+        wanted = self.settings.documents
+        describe, engine = None, None
+        if wanted.engine != "builtin":
+            from ragmem.backends.converters import open_engine
+
+            engine = open_engine(wanted)
+        if wanted.vision:
+            from ragmem.backends.seeing import open_sight
+            from ragmem.services.pictures import Descriptions
+
+            describe = Descriptions(
+                open_sight(self.settings, meter=self._meter),
+                wanted.vision,
+                self.settings.places.cache,
+                most=0 if dry_run else wanted.max_pictures,
+                dry_run=dry_run,
+            )
+        return documents_for(self.settings, describe=describe, elsewhere=engine)
 
     def _compose(self, embedding: ModelSettings) -> ComposedModels:
         return ComposedModels(

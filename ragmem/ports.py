@@ -135,6 +135,20 @@ class Streams(Protocol):
         ...
 
 
+@runtime_checkable
+class Sees(Protocol):
+    """What a language model may offer besides: to say what a picture shows."""
+
+    def describe(
+        self, prompt: str, *, image: bytes, media_type: str, system: str = "", max_tokens: int = 400
+    ) -> str:
+        """Return the completion of a prompt about a picture, which is PNG or JPEG ("image/png").
+
+        Raises BackendError as `complete` does, and where the model has no eyes. Safe from several threads.
+        """
+        ...
+
+
 class Reranker(Protocol):
     """Reads a question together with each text, and says how well it answers."""
 

@@ -22,6 +22,7 @@ from ragmem.domain.model import Kind
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
 SourceScope = Literal["user", "project", "slug"]
 SignalRule = Literal["graded", "classic", "off"]
+ENGINES = ("builtin", "docling", "mineru")
 PROFILES = ("sqlite", "json", "postgres", "custom")
 
 BYTES_PER_MB = 1024 * 1024
@@ -68,6 +69,24 @@ class DocumentSettings:
     max_pages: int = key(2_000, "pages, slides, sheets or chapters that are read of one document", low=1)
     max_characters: int = key(5_000_000, "characters that are read of one document", low=1_000)
     ocr: bool = key(True, "read scanned pages and pictures, where tesseract is installed")
+    ocr_languages: str = key("", "what tesseract expects to read, by its names: eng+deu; empty: its default")
+    vision: str = key(
+        "", "model that describes pictures, as backend/model: ollama/qwen2.5vl; left out: none does"
+    )
+    vision_url: str = key(
+        "", "address of its server; left out: that of [language_model], or the backend's own"
+    )
+    vision_key_variable: str = key("", "environment variable with its key, where it is not the usual one")
+    max_pictures: int = key(200, "pictures that are described in one run, besides those known", low=0)
+    engine: str = key(
+        "builtin",
+        "what reads documents: builtin, or a server that speaks docling-serve's or MinerU's protocol",
+        choices=ENGINES,
+    )
+    endpoint: str = key("", "address of that server: http://127.0.0.1:5001")
+    engine_seconds: float = key(
+        600.0, "seconds that the server may take for one document", low=1, high=86_400
+    )
 
     @property
     def max_file_bytes(self) -> int:

@@ -28,7 +28,8 @@ def documents_for(
 def documents_rules(settings: Settings) -> list[str | int | bool]:
     """Return what decides how documents are read, so that a change of it has them read anew."""
     wanted = settings.documents
-    return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr]
+    by = (wanted.engine, wanted.vision, wanted.ocr_languages)
+    return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr, *by]
 
 
 def held_by(drafts: Iterable[Draft]) -> dict[tuple[str, str], set[str]]:

@@ -27,7 +27,7 @@ class _Messages:
         body: dict[str, Any] = {
             "model": ask.model,
             "max_tokens": ask.max_tokens,
-            "messages": [{"role": "user", "content": ask.prompt}],
+            "messages": [{"role": "user", "content": _content(ask)}],
         }
         optional, system = [], ask.system
         if "temperature" not in refused:
@@ -86,6 +86,14 @@ class _Messages:
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return what `usage` says."""
         return _prompt_tokens(answer["usage"]), answer["usage"]["output_tokens"]
+
+
+def _content(ask: Ask) -> str | list[dict[str, Any]]:
+    if ask.image is None:
+        return ask.prompt
+    source = {"type": "base64", "media_type": ask.image.media_type, "data": ask.image.base64}
+    # Its documentation wants pictures before the question about them.
+    return [{"type": "image", "source": source}, {"type": "text", "text": ask.prompt}]
 
 
 def _prompt_tokens(usage: Any) -> int:

@@ -3,15 +3,19 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ragmem.backends.providers.exchange import concede, exchange
-from ragmem.backends.providers.provider import Ask, ChatProtocol, Part, Provider, Request
+from ragmem.backends.providers.provider import Ask, ChatProtocol, Image, Part, Provider, Request
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.streaming import Stream
 from ragmem.backends.providers.transport import CHARACTERS_PER_TOKEN, Account, Transport
 from ragmem.domain.redaction import redact
 from ragmem.errors import BackendError
+
+IMAGE_CHARACTERS = 6_000
+"""What a picture counts as where a provider tells no tokens: some 1,500 of them, which is a large one."""
 
 _THINKS, _THOUGHT_ENDS = "<think>", "</think>"
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
@@ -49,8 +53,22 @@ class ProviderLanguageModel:
         What reached max_tokens is returned as far as it goes, JSON too. Where that is a thought alone, or no
         JSON had begun, it raises BackendError like a refusal, an empty answer, and a failed request.
         """
-        ask = Ask(self._settings.model, _valid(redact(prompt)[0]), _valid(system), max_tokens, json_schema)
+        return self._completed(self._ask(prompt, system, max_tokens, json_schema), len(prompt) + len(system))
 
+    def describe(
+        self, prompt: str, *, image: bytes, media_type: str, system: str = "", max_tokens: int = 400
+    ) -> str:
+        """Return the completion of a prompt about a picture (PNG or JPEG); errors as of `complete`.
+
+        A model or server without eyes refuses the request, which is a BackendError as well.
+        """
+        ask = replace(self._ask(prompt, system, max_tokens, None), image=Image(image, media_type))
+        return self._completed(ask, len(prompt) + len(system) + IMAGE_CHARACTERS)
+
+    def _ask(self, prompt: str, system: str, max_tokens: int, schema: Mapping[str, Any] | None) -> Ask:
+        return Ask(self._settings.model, _valid(redact(prompt)[0]), _valid(system), max_tokens, schema)
+
+    def _completed(self, ask: Ask, characters: int) -> str:
         def build(refused: frozenset[str]) -> Request:
             return self._protocol.request(ask, refused=refused)
 
@@ -59,14 +77,14 @@ class ProviderLanguageModel:
             build,
             refused=self._refused,
             patience=self._transport.patience(self._settings.purpose),
-            account=self._account(prompt, system),
+            account=self._account(characters),
         )
         with self._reading():
             completion = self._protocol.read(answer)
         text = _THOUGHT.sub("", _valid(completion.text))
-        if json_schema is not None:
+        if ask.schema is not None:
             text = without_fence(text)
-        begun = text if json_schema is None else _BRACKET.search(text)
+        begun = text if ask.schema is None else _BRACKET.search(text)
         self._check(ask, text, refusal=completion.refusal, unbegun=completion.cut and not begun)
         return text
 
@@ -75,13 +93,13 @@ class ProviderLanguageModel:
 
         A server that knows of no parts gives one. What breaks off is an error after some parts.
         """
-        ask = Ask(self._settings.model, _valid(redact(prompt)[0]), _valid(system), max_tokens, None)
+        ask = self._ask(prompt, system, max_tokens, None)
 
         def build(refused: frozenset[str]) -> Request:
             return self._protocol.in_parts(self._protocol.request(ask, refused=refused), refused=refused)
 
         patience = self._transport.patience(self._settings.purpose)
-        account = self._account(prompt, system)
+        account = self._account(len(prompt) + len(system))
         with ExitStack() as opened:
 
             def begin(request: Request) -> Stream:
@@ -119,8 +137,8 @@ class ProviderLanguageModel:
         counted = self._protocol.tokens(answer) or (None, None)
         return Part(completion.text, completion.cut, completion.refusal, *counted)
 
-    def _account(self, prompt: str, system: str) -> Account:
-        estimate = (len(prompt) + len(system)) // CHARACTERS_PER_TOKEN + 1
+    def _account(self, characters: int) -> Account:
+        estimate = characters // CHARACTERS_PER_TOKEN + 1
         return Account(self.model_id, self._settings.purpose, estimate, self._protocol.tokens)
 
     @contextmanager

@@ -71,7 +71,7 @@ class _Contents:
                 system = in_words(system, ask.schema)
             optional += [name for name in ("schema", "json") if name not in refused]
         body: dict[str, Any] = {
-            "contents": [{"role": "user", "parts": [{"text": ask.prompt}]}],
+            "contents": [{"role": "user", "parts": _parts(ask)}],
             "generationConfig": generation,
         }
         if system:
@@ -109,6 +109,15 @@ class _Contents:
         usage = answer["usageMetadata"]
         out = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
         return usage["promptTokenCount"], out
+
+
+def _parts(ask: Ask) -> list[dict[str, Any]]:
+    if ask.image is None:
+        return [{"text": ask.prompt}]
+    return [
+        {"inlineData": {"mimeType": ask.image.media_type, "data": ask.image.base64}},
+        {"text": ask.prompt},
+    ]
 
 
 def model_names(answer: Any) -> list[str]:

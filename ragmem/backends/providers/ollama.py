@@ -15,6 +15,9 @@ from ragmem.ports import Role
 LEAST_CONTEXT = 8192
 """Ollama reads 4,096 tokens of prompt and completion unless told, and drops the rest without a word."""
 
+_TOKENS_PER_IMAGE = 2_048
+"""What a picture takes of the context: some hundreds in most models, the most in those that tile it."""
+
 
 class _Embeddings:
     """POST /api/embed."""
@@ -50,6 +53,7 @@ class _Chat:
         """Return the request, with a context that holds the prompt."""
         del refused
         wanted = estimate_tokens(ask.prompt) + estimate_tokens(ask.system) + ask.max_tokens
+        wanted += _TOKENS_PER_IMAGE if ask.image else 0
         context = LEAST_CONTEXT
         # In doublings, because Ollama loads the model anew for each other size.
         while context < wanted:
@@ -58,7 +62,7 @@ class _Chat:
             "model": ask.model,
             "messages": [
                 *([{"role": "system", "content": ask.system}] if ask.system else []),
-                {"role": "user", "content": ask.prompt},
+                {"role": "user", "content": ask.prompt, **_images(ask)},
             ],
             "stream": False,
             "options": {"temperature": 0, "num_predict": ask.max_tokens, "num_ctx": context},
@@ -89,6 +93,10 @@ class _Chat:
     def tokens(self, answer: Any) -> tuple[int, int] | None:
         """Return what was evaluated; a prompt that the server remembers counts as nothing."""
         return answer.get("prompt_eval_count", 0), answer["eval_count"]
+
+
+def _images(ask: Ask) -> dict[str, list[str]]:
+    return {} if ask.image is None else {"images": [ask.image.base64]}
 
 
 def model_names(answer: Any) -> list[str]:

@@ -78,7 +78,7 @@ class OpenAIChat:
                 system = in_words(system, ask.schema)
         body["messages"] = [
             *([{"role": "system", "content": system}] if system else []),
-            {"role": "user", "content": ask.prompt},
+            {"role": "user", "content": _content(ask)},
         ]
         return Request("/chat/completions", body, optional)
 
@@ -118,6 +118,14 @@ class OpenAIChat:
         return (
             (usage["prompt_tokens"], usage.get("completion_tokens", 0)) if "prompt_tokens" in usage else None
         )
+
+
+def _content(ask: Ask) -> str | list[dict[str, Any]]:
+    """Return the prompt; with a picture, both as parts, which servers without eyes refuse."""
+    if ask.image is None:
+        return ask.prompt
+    url = f"data:{ask.image.media_type};base64,{ask.image.base64}"
+    return [{"type": "text", "text": ask.prompt}, {"type": "image_url", "image_url": {"url": url}}]
 
 
 def _way(schema: Mapping[str, Any], refused: frozenset[str]) -> tuple[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What a protocol's module tells of itself to the parts that all providers share."""
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -25,6 +26,19 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that goes with a prompt, as it lies in a file; `media_type` is that of PNG or JPEG."""
+
+    data: bytes
+    media_type: str
+
+    @property
+    def base64(self) -> str:
+        """The bytes as JSON carries them."""
+        return b64encode(self.data).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """What a language model is asked; `schema` is that of the JSON it should answer with."""
 
@@ -33,6 +47,7 @@ class Ask:
     system: str
     max_tokens: int
     schema: Mapping[str, Any] | None
+    image: Image | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -31,9 +30,21 @@ class Describe(Protocol):
     def taken(self) -> list[str]:
         """Return the warnings since the last call."""
 
+    def close(self) -> None:
+        """Free what was opened; closing twice is fine."""
 
-Elsewhere = Callable[[Path, Limits], Converted | None]
-"""Lets another program read a document; None where it is to be read here. Raises RefusedError."""
+
+class Elsewhere(Protocol):
+    """Lets a server read documents; never raises."""
+
+    def __call__(self, path: Path, limits: Limits) -> Converted | None:
+        """Return the document, or None where it is to be read here."""
+
+    def taken(self) -> list[str]:
+        """Return the warnings since the last call: why it is to be read here."""
+
+    def close(self) -> None:
+        """Free what was opened; closing twice is fine."""
 
 
 class Documents:
@@ -43,7 +54,12 @@ class Documents:
         self, settings: Settings, *, describe: Describe | None = None, elsewhere: Elsewhere | None = None
     ) -> None:
         wanted = settings.documents
-        self.limits = Limits(pages=wanted.max_pages, characters=wanted.max_characters, ocr=wanted.ocr)
+        self.limits = Limits(
+            pages=wanted.max_pages,
+            characters=wanted.max_characters,
+            ocr=wanted.ocr,
+            ocr_languages=wanted.ocr_languages,
+        )
         self._max_bytes = wanted.max_file_bytes
         self._describe = describe
         self._elsewhere = elsewhere
@@ -64,6 +80,9 @@ class Documents:
         traceback: TracebackType | None,
     ) -> None:
         self._converter.close()
+        for helper in (self._describe, self._elsewhere):
+            if helper is not None:
+                helper.close()
 
     def read(
         self, path: Path, spec: SourceSpec, *, modified: datetime, scope: Scope
@@ -98,7 +117,9 @@ class Documents:
             )
             for part in converted.parts
         ]
-        warnings = [*converted.warnings, *(self._describe.taken() if self._describe else ())]
+        warnings = [*converted.warnings]
+        for helper in (self._elsewhere, self._describe):
+            warnings += helper.taken() if helper is not None else []
         return [draft for draft in drafts if draft.text], warnings
 
     def _look_at(self, path: Path) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragmem.readers.documents.formats.pictures import Pictures
+from ragmem.readers.documents.html_tables import written_tables
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.tables import written
 
 _OUTPUT_MAX = 4_000  # characters: what is longer is a log
 _OLDEST = 3
@@ -197,34 +197,13 @@ def _representation(bundle: Mapping[str, Any]) -> str:
     """Return the text of an output in the form that tells most."""
     if markdown := _text(bundle.get("text/markdown")).strip():
         return _cut(markdown)
-    if tables := _tables(_text(bundle.get("text/html"))):
-        return tables
+    if tables := written_tables(_text(bundle.get("text/html"))):
+        return _cut(tables)
     if latex := _text(bundle.get("text/latex")).strip():
         return _cut(latex)
     plain = _text(bundle.get("text/plain"))
     # What a plot or a widget prints of itself is an address in memory.
     return "" if re.match(r"\s*<[^>]*>\s*$", plain) else _bounded(plain)
-
-
-def _tables(html: str) -> str:
-    if "<table" not in html.lower():
-        return ""
-    from lxml import etree
-    from lxml import html as parser
-
-    try:
-        root = parser.fromstring(html)
-    except (etree.ParserError, ValueError):
-        return ""
-    told = []
-    for table in root.iter("table"):
-        rows = [
-            [" ".join(cell.text_content().split()) for cell in row.iter("th", "td")]
-            for row in table.iter("tr")
-        ]
-        caption = " ".join("".join(each.text_content() for each in table.iter("caption")).split())
-        told.append(written(rows, header=bool(table.find(".//th") is not None), caption=caption))
-    return _cut("\n\n".join(filter(None, told)))
 
 
 def _alt(output: Mapping[str, Any]) -> object:

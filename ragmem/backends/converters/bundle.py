@@ -1,0 +1,92 @@
+"""The zip archive that a server answers with: members by name, in memory, within the limits of a document."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+import orjson
+
+from ragmem.errors import BackendError
+from ragmem.readers.documents.model import Limits
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
+_BLOCK = 1 << 20
+
+
+class Bundle:
+    """An answer's archive; nothing of it is written anywhere, and all reads together stay in the limit."""
+
+    def __init__(self, content: bytes, limits: Limits) -> None:
+        """Take the archive; raises BackendError for what is none."""
+        try:
+            self._archive = zipfile.ZipFile(io.BytesIO(content))
+        except _BROKEN as error:
+            raise BackendError("its answer is no archive") from error
+        self._left = limits.unpacked_bytes
+
+    def names(self, suffix: str) -> list[str]:
+        """Return the members whose names end so, those nearest to the top first."""
+        found = [name for name in self._archive.namelist() if name.endswith(suffix)]
+        return sorted(found, key=lambda name: (len(PurePosixPath(name).parts), name))
+
+    def json(self, name: str) -> Any:
+        """Return a member as JSON."""
+        try:
+            return orjson.loads(self.read(name))
+        except orjson.JSONDecodeError as error:
+            raise BackendError(f'"{name}" in its answer is no JSON') from error
+
+    def read(self, name: str) -> bytes:
+        """Return a member's bytes; raises BackendError where it is broken, or more than the limits allow."""
+        parts = []
+        try:
+            with self._archive.open(name) as stream:
+                while block := stream.read(_BLOCK):
+                    self._left -= len(block)
+                    if self._left < 0:
+                        raise BackendError("its answer unpacks to more than the limits allow")
+                    parts.append(block)
+        except KeyError as error:
+            raise BackendError(f'its answer has no "{name}"') from error
+        except _BROKEN as error:
+            raise BackendError("its answer is damaged") from error
+        return b"".join(parts)
+
+    def picture(self, reference: str, *, beside: str) -> bytes:
+        """Return the bytes of an image that is referred to from a member; empty where it is not there."""
+        wanted = str(PurePosixPath(beside).parent / reference)
+        return self.read(wanted) if wanted in self._archive.namelist() else b""
+
+
+def texts(values: object) -> list[str]:
+    """Return what of a list are texts with something in them."""
+    if isinstance(values, str):
+        values = [values]
+    return (
+        [" ".join(one.split()) for one in values if isinstance(one, str) and one.strip()]
+        if isinstance(values, list)
+        else []
+    )
+
+
+def flag(environ: Mapping[str, str], name: str, *, default: bool) -> str:
+    """Return a variable of yes and no as a form has it."""
+    raw = environ.get(name, "").strip().lower()
+    chosen = (
+        raw in {"1", "true", "yes", "on"}
+        if raw in {"1", "true", "yes", "on", "0", "false", "no", "off"}
+        else default
+    )
+    return "true" if chosen else "false"
+
+
+def number(environ: Mapping[str, str], name: str, *, default: float) -> float:
+    """Return a variable that is a number above nothing."""
+    try:
+        value = float(environ.get(name, ""))
+    except ValueError:
+        return default
+    return value if 0 < value < 1e6 else default

@@ -1,0 +1,205 @@
+"""docling-serve: a task for each file, whose result is docling's own document as JSON.
+
+Shapes: github.com/docling-project/docling-serve (v1 API) and docling-core's DoclingDocument, as LightRAG
+1.5.7 uses them.
+"""
+
+import base64
+import binascii
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ragmem.backends.converters.bundle import Bundle, flag, number, texts
+from ragmem.backends.converters.pages import Pages
+from ragmem.backends.converters.server import Server, segment
+from ragmem.errors import BackendError
+from ragmem.readers.documents.model import Converted, Limits
+from ragmem.readers.documents.tables import written
+
+SUFFIXES = frozenset(".pdf .docx .pptx .xlsx .html .htm .xhtml .png .jpg .jpeg .tif .tiff .bmp .webp".split())
+_POLL_S = 5.0
+_DONE, _FAILED = {"success"}, {"failure", "partial_success", "skipped"}
+_FURNITURE = {"page_header", "page_footer"}
+_DEPTH_MAX = 50
+_FORMS = {"title": "# {}", "formula": "$${}$$", "footnote": "Footnote: {}"}
+
+
+def poll_seconds(environ: Mapping[str, str]) -> float:
+    """Return how long the server may hold a question whether a task is done."""
+    return number(environ, "DOCLING_POLL_INTERVAL_SECONDS", default=_POLL_S)
+
+
+def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, str]) -> Converted:
+    """Return the document as docling reads it, a part for each page; raises BackendError."""
+    server.begin()
+    answer = server.upload("/v1/convert/file/async", path, _form(environ))
+    task = answer.get("task_id") or answer.get("id")
+    if not task:
+        raise BackendError("docling gave no number to its task")
+    while True:
+        since = time.monotonic()
+        status = server.ask(f"/v1/status/poll/{segment(task)}", wait=f"{server.wait.poll_seconds:g}")
+        if _settled(status):
+            break
+        server.rest(since)
+    media_type, body = server.download(f"/v1/result/{segment(task)}")
+    if "zip" in media_type.lower() or body.startswith(b"PK"):
+        bundle = Bundle(body, limits)
+        name = next(iter(bundle.names(".json")), "")
+        if not name:
+            raise BackendError("docling's answer has no document in it")
+        return _converted(bundle.json(name), limits, bundle, name)
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BackendError("docling answered neither an archive nor JSON") from error
+    return _converted(_unwrapped(document), limits, None, "")
+
+
+def _form(environ: Mapping[str, str]) -> dict[str, str | list[str]]:
+    form: dict[str, str | list[str]] = {
+        "pipeline": "standard",
+        "target_type": "zip",
+        "image_export_mode": "referenced",
+        "to_formats": ["json", "md"],
+        "do_ocr": flag(environ, "DOCLING_DO_OCR", default=True),
+        "force_ocr": flag(environ, "DOCLING_FORCE_OCR", default=True),
+        "ocr_engine": environ.get("DOCLING_OCR_ENGINE", "").strip() or "auto",
+        "ocr_preset": environ.get("DOCLING_OCR_PRESET", "").strip() or "auto",
+        "do_formula_enrichment": flag(environ, "DOCLING_DO_FORMULA_ENRICHMENT", default=False),
+    }
+    named = environ.get("DOCLING_OCR_LANG", "").strip().strip("[]")
+    if languages := [one.strip().strip("\"'") for one in named.split(",") if one.strip()]:
+        form["ocr_lang"] = languages
+    return form
+
+
+def _settled(status: Mapping[str, Any]) -> bool:
+    """Tell whether a task is done; raises BackendError where it failed."""
+    word = str(status.get("task_status") or status.get("status") or "").lower()
+    if word in _FAILED:
+        said = " ".join(str(status.get("error_message") or status.get("error") or word).split())
+        raise BackendError(f"docling could not: {said[:200]}")
+    return word in _DONE
+
+
+def _unwrapped(answer: Any) -> Any:
+    """Return the document of an answer that some servers give as JSON instead of an archive."""
+    if isinstance(answer, dict):
+        _settled({"status": answer.get("status", "success")})
+        wrapper = answer.get("document")
+        if isinstance(wrapper, dict):
+            return wrapper.get("json_content") or wrapper
+    return answer
+
+
+def _converted(document: Any, limits: Limits, bundle: Bundle | None, name: str) -> Converted:
+    if not isinstance(document, dict) or not isinstance(document.get("body"), dict):
+        raise BackendError("docling's answer is not its document")
+    pages = Pages(limits)
+    beside = _beside(document)
+    try:
+        for item in _in_order(document, document["body"], depth=0):
+            if item.get("self_ref") not in beside:
+                _add(pages, document, item, lambda each: _image(each, bundle, name))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise BackendError("docling's document is not as expected") from error
+    return pages.converted("docling")
+
+
+def _in_order(
+    document: Mapping[str, Any], node: Mapping[str, Any], *, depth: int
+) -> Iterator[Mapping[str, Any]]:
+    """Yield what the reading order has: texts, tables, pictures; groups are gone into."""
+    if depth > _DEPTH_MAX:
+        return
+    for reference in node.get("children") or []:
+        item = _resolved(document, reference)
+        if item is None:
+            continue
+        if "label" in item and not str(item.get("self_ref", "")).startswith("#/groups/"):
+            yield item
+        yield from _in_order(document, item, depth=depth + 1)
+
+
+def _resolved(document: Mapping[str, Any], reference: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a reference like "#/texts/3" means, or None."""
+    _, _, place = str(reference.get("$ref") or reference.get("cref") or "").partition("#/")
+    kind, _, index = place.partition("/")
+    some = document.get(kind)
+    if not isinstance(some, list) or not index.isdecimal() or int(index) >= len(some):
+        return None
+    found = some[int(index)]
+    return found if isinstance(found, dict) else None
+
+
+def _beside(document: Mapping[str, Any]) -> set[str]:
+    """Return the references of captions and footnotes, which are told with what they belong to."""
+    owners = [*(document.get("tables") or []), *(document.get("pictures") or [])]
+    named = [each for owner in owners for key in ("captions", "footnotes") for each in owner.get(key) or []]
+    return {str(each.get("$ref") or each.get("cref")) for each in named}
+
+
+def _add(
+    pages: Pages,
+    document: Mapping[str, Any],
+    item: Mapping[str, Any],
+    image: Callable[[Mapping[str, Any]], bytes],
+) -> None:
+    page = next((int(each["page_no"]) for each in item.get("prov") or [] if each.get("page_no")), 0)
+    label = str(item["label"]).lower()
+    caption, notes = _told(document, item, "captions"), _told(document, item, "footnotes")
+    if "data" in item and isinstance(item["data"], dict):
+        pages.add(page, "\n\n".join(filter(None, [written(_table(item["data"]), caption=caption), notes])))
+    elif label in {"picture", "chart"} or "annotations" in item:
+        pages.add_picture(page, image(item), told="\n\n".join(filter(None, [caption, notes])))
+    elif label not in _FURNITURE:
+        text = str(item.get("text") or item.get("orig") or "").strip()
+        if label == "title" and text and not pages.title:
+            pages.title = " ".join(text.split())
+        pages.add(page, _markdown(label, text, item))
+
+
+def _markdown(label: str, text: str, item: Mapping[str, Any]) -> str:
+    if not text:
+        return ""
+    if label == "section_header":
+        return f"{'#' * min(6, int(item.get('level') or 1) + 1)} {text}"
+    if label == "list_item":
+        return f"{item.get('marker') or '-'} {text}"
+    if label == "code":
+        return f"```{str(item.get('code_language') or '').lower()}\n{text}\n```"
+    return _FORMS.get(label, "{}").format(text)
+
+
+def _told(document: Mapping[str, Any], item: Mapping[str, Any], key: str) -> str:
+    found = [_resolved(document, each) for each in item.get(key) or []]
+    return " ".join(texts([str(each.get("text") or "") for each in found if each is not None]))
+
+
+def _table(data: Mapping[str, Any]) -> list[list[str]]:
+    """Return the cells by row; where there is no grid, the cells say where they are."""
+    if grid := data.get("grid"):
+        return [[str(cell.get("text") or "") for cell in row] for row in grid]
+    rows: dict[int, dict[int, str]] = {}
+    for cell in data.get("table_cells") or []:
+        for row in range(int(cell["start_row_offset_idx"]), int(cell["end_row_offset_idx"])):
+            for column in range(int(cell["start_col_offset_idx"]), int(cell["end_col_offset_idx"])):
+                rows.setdefault(row, {})[column] = str(cell.get("text") or "")
+    width = max((max(cells) for cells in rows.values()), default=-1) + 1
+    return [[cells.get(column, "") for column in range(width)] for _, cells in sorted(rows.items())]
+
+
+def _image(item: Mapping[str, Any], bundle: Bundle | None, name: str) -> bytes:
+    """Return the bytes of a picture, from the answer alone: an address is never fetched."""
+    uri = str((item.get("image") or {}).get("uri") or "")
+    if uri.startswith("data:"):
+        try:
+            return base64.b64decode(uri.partition(",")[2])
+        except (binascii.Error, ValueError):
+            return b""
+    return bundle.picture(uri, beside=name) if bundle and uri and "://" not in uri else b""

@@ -1,0 +1,54 @@
+"""What a server tells piece by piece becomes a part for each page."""
+
+from dataclasses import dataclass, field
+
+from ragmem.readers.documents.model import Converted, Limits, Part, Picture
+
+_SMALL_BYTES = 200  # a picture of fewer is a line or a dot
+_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+
+
+@dataclass(slots=True)
+class Pages:
+    """Pieces of text and pictures by the page that they are on; 0 is for formats without pages."""
+
+    limits: Limits
+    title: str = ""
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    pictures: dict[int, list[Picture]] = field(default_factory=dict)
+    count: int = 0
+
+    def add(self, page: int, text: str) -> None:
+        """Add a piece of Markdown; an empty one is left out."""
+        if text.strip():
+            self.texts.setdefault(page, []).append(text.strip())
+
+    def add_picture(self, page: int, data: bytes, *, told: str) -> None:
+        """Add an image: what is told of it, and the image itself where a model could look at it."""
+        self.add(page, told)
+        media_type = "image/png" if data.startswith(_PNG) else "image/jpeg" if data.startswith(_JPEG) else ""
+        if media_type and len(data) > _SMALL_BYTES:
+            self.count += 1
+            mark = f"[[picture {self.count}]]"
+            self.add(page, mark)
+            self.pictures.setdefault(page, []).append(Picture(mark, data, media_type))
+
+    def converted(self, engine: str) -> Converted:
+        """Return the document; pages and characters beyond the limits are left out with a warning."""
+        numbers = sorted(self.texts)
+        warnings = []
+        if len(numbers) > self.limits.pages:
+            warnings.append(f"only the first {self.limits.pages:,} of {len(numbers):,} pages are read")
+        parts: list[Part] = []
+        left = self.limits.characters
+        for page in numbers[: self.limits.pages]:
+            text = "\n\n".join(self.texts[page])
+            if len(text) > left:
+                warnings.append(f"what is beyond {self.limits.characters:,} characters is left out")
+                break
+            left -= len(text)
+            place = (f"page={page}", f"page {page}") if page else ("", "")
+            parts.append(Part(text, *place, pictures=tuple(self.pictures.get(page, ()))))
+        return Converted(
+            tuple(parts), title=self.title, metadata={"engine": engine}, warnings=tuple(warnings)
+        )

@@ -1,0 +1,170 @@
+"""Talking to a server that reads documents: a file goes up, an answer comes down, within time and size."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from ragmem.config import offline
+from ragmem.errors import BackendError, ConfigError
+
+if TYPE_CHECKING:
+    import httpx
+
+ANSWER_BYTES_MAX = 512 * 1024 * 1024
+"""An answer has the pages' pictures in it; LightRAG has the same limit by default."""
+
+_CONNECT_S = 10.0
+_SAID = 200
+Fields = Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a document may take, and how often the server is asked whether it is done."""
+
+    seconds: float
+    poll_seconds: float
+
+
+class Server:
+    """One server; its failures are BackendErrors of one line. No redirect is followed."""
+
+    def __init__(self, name: str, address: str, *, wait: Wait) -> None:
+        """Take the address; raises ConfigError for what is none. Asks nobody yet."""
+        self.name = name
+        self.wait = wait
+        parts = _parts(address)
+        self._host = parts.hostname or ""
+        self._address = address
+        self._client: httpx.Client | None = None
+        self._until = 0.0
+
+    def begin(self) -> None:
+        """Start the time of a document; raises BackendError where offline keeps from the server."""
+        offline.require_local([self._host])
+        self._until = time.monotonic() + self.wait.seconds
+
+    def upload(self, path: str, file: Path, fields: Fields) -> dict[str, Any]:
+        """Send a file as `files` of a form, and return the JSON of the answer."""
+        try:
+            with file.open("rb") as stream:
+                data = {
+                    name: value if isinstance(value, str) else list(value) for name, value in fields.items()
+                }
+                files = {"files": (file.name, stream, "application/octet-stream")}
+                _, body = self._sent("POST", path, data=data, files=files)
+        except OSError as error:
+            raise BackendError(f"it cannot be opened: {error.strerror or error}") from error
+        return self._parsed(body)
+
+    def ask(self, path: str, **query: str) -> dict[str, Any]:
+        """Return the JSON at a path."""
+        _, body = self._sent("GET", path, params=query)
+        return self._parsed(body)
+
+    def download(self, path: str) -> tuple[str, bytes]:
+        """Return media type and bytes at a path."""
+        return self._sent("GET", path)
+
+    def rest(self, since: float) -> None:
+        """Wait until the server is asked again; raises BackendError where the document's time is over."""
+        pause = max(0.0, since + self.wait.poll_seconds - time.monotonic())
+        if time.monotonic() + pause >= self._until:
+            raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
+        time.sleep(pause)
+
+    def close(self) -> None:
+        """Close the connection; closing twice is fine."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _sent(self, method: str, path: str, **given: Any) -> tuple[str, bytes]:
+        import httpx
+
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
+        timeout = httpx.Timeout(left, connect=min(_CONNECT_S, left))
+        try:
+            with self._opened().stream(
+                method, f"{self._address}{path}", timeout=timeout, **given
+            ) as response:
+                body = self._body(response)
+        except httpx.TimeoutException as error:
+            raise BackendError(f"{self._address} takes longer than {self.wait.seconds:g} seconds") from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise BackendError(f"{self._address} cannot be reached") from error
+        if not response.is_success:
+            raise BackendError(f"{self._address} answered {response.status_code}{_said(body)}")
+        return response.headers.get("content-type", ""), body
+
+    def _body(self, response: "httpx.Response") -> bytes:
+        parts, size = [], 0
+        for part in response.iter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > ANSWER_BYTES_MAX:
+                raise BackendError(f"its answer is longer than {ANSWER_BYTES_MAX // 1024**2} MB")
+            # A trickle of bytes would never be too late for the client.
+            if time.monotonic() > self._until:
+                raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
+        return b"".join(parts)
+
+    def _parsed(self, body: bytes) -> dict[str, Any]:
+        try:
+            answer = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise BackendError(f"{self._address} answered something that is no JSON") from error
+        if not isinstance(answer, dict):
+            raise BackendError(f"{self._address} answered something else than was asked for")
+        return answer
+
+    def _opened(self) -> "httpx.Client":
+        if self._client is None:
+            import httpx
+
+            # A proxy for the internet does not reach a server on this machine.
+            self._client = httpx.Client(
+                follow_redirects=False,
+                trust_env=not offline.is_loopback(self._host),
+                verify=not self._address.startswith("http://"),
+            )
+        return self._client
+
+
+def segment(text: object) -> str:
+    """Return what a server named something as one segment of a path."""
+    return quote(str(text), safe="")
+
+
+def _parts(address: str) -> Any:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError as error:
+        raise _no_address(address) from error
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise _no_address(address)
+    if parts.username or parts.password:
+        raise ConfigError(
+            "documents.endpoint is written with a name or password", hint="let the server listen here instead"
+        )
+    return parts
+
+
+def _no_address(address: str) -> ConfigError:
+    return ConfigError(
+        f'documents.endpoint "{address[:60]}" is not an address', hint="it looks like http://127.0.0.1:5001"
+    )
+
+
+def _said(body: bytes) -> str:
+    """Return what a server said of a failure, in a few words of one line."""
+    text = " ".join(body[: 4 * _SAID].decode("utf-8", "replace").split())[:_SAID]
+    return f": {text}" if text and not text.startswith("<") else ""

@@ -6,6 +6,7 @@ environment, so that no index is asked; scripts/make_quickstart.py installs the 
 """
 
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -207,3 +208,31 @@ def test_what_an_extra_brings_is_asked_for_by_its_name(run, extra):
     assert (done.returncode, done.stdout) == (4, "")
     assert f"pip install 'ragmem[{extra}]'" in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 3  # the message, a blank line, the hint
+
+
+def test_a_document_asks_for_the_extra_that_reads_it(run, tmp_path):
+    (tmp_path / "report.pdf").write_bytes(b"%PDF-1.4\n%%EOF\n")
+    done = run("ingest", "report.pdf")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert 'pip install "ragmem[documents]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_on_a_terminal_the_explorer_asks_for_its_extra(empty, run, tmp_path):
+    assert run("ingest", "--kind", "general", str(ROOT / "examples" / "README.md")).returncode == 0
+    leader, follower = pty.openpty()
+    done = subprocess.run(
+        [empty / "bin" / "ragmem", "inspect", "explore"],
+        stdin=follower,
+        stdout=follower,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "TERM": "xterm", "HOME": str(tmp_path)}
+        | {"RAGMEM_HOME": str(tmp_path / "memory")},
+    )
+    os.close(follower)
+    os.close(leader)
+    assert done.returncode == 4
+    assert b'pip install "ragmem[explore]"' in done.stderr

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.memory import Ragmem
 from ragmem.services.reporting.page import page
 
 from .conftest import NOW
@@ -42,11 +43,12 @@ def browser():
         started.close()
 
 
-@pytest.fixture
-def file(opened, tmp_path) -> Path:
-    found = opened.latency(questions=4)
-    path = tmp_path / "report.html"
-    path.write_text(page(opened.report(where="<Reef> & all", at=NOW, latency=found)))
+@pytest.fixture(scope="module")
+def file(known) -> Path:
+    path = known.folder / "report.html"
+    with Ragmem.open(environ=known.environ, home=known.folder, cwd=known.folder) as memory:
+        found = memory.latency(questions=4)
+        path.write_text(page(memory.report(where="<Reef> & all", at=NOW, latency=found)))
     return path
 
 

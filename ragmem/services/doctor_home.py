@@ -38,6 +38,8 @@ EXTRAS: tuple[tuple[str, str], ...] = (
     ("mlx-embeddings", "mlx_embeddings"),
     ("serve", "fastapi"),
     ("postgres", "psycopg"),
+    ("documents", "pdfplumber"),
+    ("explore", "textual"),
 )
 """Extra -> the module that it brings."""
 

@@ -158,7 +158,8 @@ def _placed(text: str, shape: Any, slide: Slide) -> Box:
     kind, number = _placeholder(shape)
     place = _transform(shape)
     if place is None and kind:
-        place = _transform(slide.places.get(("", number))) or _transform(slide.places.get((kind, "")))
+        named = (("", number), (kind, ""), ("title" if kind in _TITLES else "body", ""))
+        place = next((found for each in named if (found := _transform(slide.places.get(each)))), None)
     left, top, width, height = place or (0, slide.size[1], slide.size[0], 0)
     across, down = slide.size
     return Box(text, left / across, top / down, (left + width) / across, (top + height) / down)

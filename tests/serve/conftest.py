@@ -224,10 +224,20 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run_one
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for the tests of a module, over the notes."""
+    """One server for all tests that bear what others stored in it and which agents checked in."""
     home = tmp_path_factory.mktemp("home")
+    with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
+        fill(home, memory)
+    with serving(home) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests of a module, over the notes and nothing that others stored."""
+    home = tmp_path_factory.mktemp("own")
     with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
         fill(home, memory)
     with serving(home) as started:

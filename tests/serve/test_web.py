@@ -48,7 +48,8 @@ class Visit:
 
 
 @pytest.fixture
-def visit(browser, server):
+def visit(browser, own_server):
+    server = own_server
     context = browser.new_context(
         viewport={"width": 1280, "height": 800}, color_scheme="light", reduced_motion="reduce"
     )

@@ -33,7 +33,8 @@ def page():
         started.close()
 
 
-def test_lightrags_web_ui_asks_for_the_key_and_shows_documents_graph_and_answers(page, server):
+def test_lightrags_web_ui_asks_for_the_key_and_shows_documents_graph_and_answers(page, own_server):
+    server = own_server
     httpx.post(
         f"{server.url}/documents/text",
         headers=server.headers,

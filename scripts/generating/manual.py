@@ -1,21 +1,77 @@
 """docs/ragmem.1: the man page."""
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from generating.tree import Command, Option, exit_codes
 from ragmem import __version__
 
+WIDTH = 78
+"""Letters of a line of the source; what is shown is filled anew."""
+
+CONTRACT = """\
+Standard output is the answer and nothing else; progress, notes, warnings and errors go to standard error. An
+error is one line, then a hint with the next step.
+
+Text is the same on a terminal and in a pipe. With --json it is one document with a schema number; fields are
+added, never changed, without a new number.
+
+What writes takes --dry-run: the same plan, not carried out. A value follows its option as the next word or
+after =; -- ends the options. An id may be cut short, to four letters at least."""
+EXAMPLES = (
+    (
+        "Fill the memory from what lies on disk, and ask it:",
+        ("ragmem seed", 'ragmem query "why did the deploy fail"'),
+    ),
+    ("Keep something, and look at it:", ("git log -5 | ragmem ingest -", "ragmem inspect memories")),
+    ("Let an assistant remember by itself:", ("ragmem connect claude-code", "ragmem doctor")),
+    (
+        "See what would be merged or archived, do it, and take it back:",
+        ("ragmem gc --dry-run", "ragmem gc", "ragmem gc --undo"),
+    ),
+    ("Move everything to another machine:", ("ragmem backup memory.tar.gz", "ragmem restore memory.tar.gz")),
+)
 ENVIRONMENT = (
     ("RAGMEM_HOME", "One folder for configuration, data, state and cache, instead of the XDG folders."),
     ("RAGMEM_SECTION_KEY", "Overrides a setting; `ragmem inspect config` lists them with their origin."),
+    ("RAGMEM_OFFLINE", "With 1 nothing leaves this machine, as with --offline."),
+    ("RAGMEM_SESSION", "The session of an assistant that a command runs in; see --session."),
+    ("RAGMEM_HOOKS", "With off every hook ends at once, having done nothing."),
+    ("RAGMEM_WARM", "With off hooks and questions start no process that stays."),
+    (
+        "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
+        "Where the folders of FILES begin, on macOS too.",
+    ),
+    (
+        "CLAUDE_CONFIG_DIR, CODEX_HOME",
+        "Where these assistants keep what is read, if not where they usually do.",
+    ),
+    (
+        "HF_HOME, HF_HUB_CACHE, HF_TOKEN, HF_ENDPOINT",
+        "The cache of models, and the hub that they are fetched from.",
+    ),
     ("NO_COLOR, FORCE_COLOR", "Turn colours off, or on where standard output is no terminal."),
+    (
+        "GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE",
+        "Where `ragmem seed --expect FILE --github` writes, and from where paths count.",
+    ),
 )
 FILES = (
     ("~/.config/ragmem/config.toml", "Settings; every key has a default."),
     ("~/.config/ragmem/sources.toml", "The files that `ragmem seed` reads, laid over the shipped ones."),
     ("~/.config/ragmem/decay.json", "Half-lives and weights of the ranking."),
-    ("~/.local/share/ragmem/memory.db", "The memories."),
+    ("~/.config/ragmem/rules.md, rules.toml", "What `ragmem check` checks answers by."),
+    (".ragmem.toml", "In a project: what it leaves out, its tags and sizes of chunks; nothing else."),
+    ("~/.local/share/ragmem/memory.db", "The memories, their vectors and the graph."),
+    ("~/.local/share/ragmem/operational.db", "Agents that work here, their messages and events."),
+    ("~/.local/share/ragmem/backups", "Backups without a name of their own."),
+    ("~/.local/share/ragmem/models", "Models that `ragmem models pull` has fetched."),
+    ("~/.local/state/ragmem", "What hooks and the server noted, the server's token, the audit log."),
+    ("~/.cache/ragmem", "What can be made again."),
 )
+SEE_ALSO = """\
+docs/quickstart.md, docs/cli.md, docs/configuration.md, docs/troubleshooting.md and the other pages in docs of
+the source. `ragmem COMMAND --help` tells the same as COMMANDS."""
 
 
 def manual_page(tree: Command) -> str:
@@ -28,8 +84,19 @@ def manual_page(tree: Command) -> str:
         ".SH SYNOPSIS",
         ".B ragmem",
         _text("COMMAND [OPTIONS] [ARGUMENTS]"),
+        ".br",
+        ".B ragmem",
+        _text("COMMAND --help"),
         ".SH DESCRIPTION",
-        _text(tree.description),
+        *_filled(tree.description),
+        ".PP",
+        "The commands, each told of below:",
+    ]
+    for command in tree.commands:
+        lines += _item(f"ragmem {command.name}", command.summary)
+    for paragraph in CONTRACT.split("\n\n"):
+        lines += [".PP", *_filled(paragraph)]
+    lines += [
         ".SH OPTIONS",
         *(line for option in tree.options for line in _option(option)),
         ".SH COMMANDS",
@@ -44,23 +111,33 @@ def manual_page(tree: Command) -> str:
         lines.append(f".SH {title}")
         for name, meaning in items:
             lines += _item(name, meaning)
+    lines.append(".SH EXAMPLES")
+    for number, (purpose, commands) in enumerate(EXAMPLES):
+        lines += [*([".PP"] if number else []), *_filled(purpose), *_block(commands)]
+    lines += [".SH SEE ALSO", *_filled(SEE_ALSO)]
     return "\n".join(lines) + "\n"
 
 
 def _command(command: Command) -> Iterator[str]:
     yield f".SS {_text(command.usage)}"
-    yield _text(command.summary)
+    yield from _filled(command.summary)
     if command.description:
-        yield from (".PP", _text(command.description))
+        yield from (".PP", *_filled(command.description))
     for argument in command.arguments:
         yield from _item(argument.value.shown + ("..." if argument.repeatable else ""), argument.help)
     for option in command.options:
         if "--help" not in option.names:
             yield from _option(option)
     if command.examples:
-        yield from (".PP", "Examples:", ".PP", ".nf", ".RS")
-        yield from (_text(example) for example in command.examples)
-        yield from (".RE", ".fi")
+        yield from (".PP", "Examples:", *_block(command.examples))
+    if command.exit_codes:
+        codes = "; ".join(f"{code} {meaning}" for code, meaning in command.exit_codes)
+        yield from (".PP", *_filled(f"Exit status: {codes}."))
+
+
+def _block(lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines that are shown as they are."""
+    yield from (".PP", ".nf", ".RS", *map(_text, lines), ".RE", ".fi")
 
 
 def _option(option: Option) -> Iterator[str]:
@@ -70,7 +147,13 @@ def _option(option: Option) -> Iterator[str]:
 
 
 def _item(term: str, meaning: str) -> Iterator[str]:
-    yield from (".TP", f".B {_text(term)}", _text(meaning))
+    yield from (".TP", f".B {_text(term)}", *_filled(meaning))
+
+
+def _filled(text: str) -> Iterator[str]:
+    """Yield text in lines that are not too long to be read in the source."""
+    for line in textwrap.wrap(text, WIDTH - WIDTH // 8, break_long_words=False, break_on_hyphens=False):
+        yield _text(line)
 
 
 def _text(text: str) -> str:

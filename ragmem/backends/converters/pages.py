@@ -19,9 +19,10 @@ class Pages:
     count: int = 0
 
     def add(self, page: int, text: str) -> None:
-        """Add a piece of Markdown; an empty one is left out."""
-        if text.strip():
-            self.texts.setdefault(page, []).append(text.strip())
+        """Add a piece of Markdown, without control characters; an empty one is left out."""
+        kept = "".join(sign for sign in text if sign in "\n\t" or (sign >= " " and sign != "\x7f")).strip()
+        if kept:
+            self.texts.setdefault(page, []).append(kept)
 
     def add_picture(self, page: int, data: bytes, *, told: str) -> None:
         """Add an image: what is told of it, and the image itself where a model could look at it."""

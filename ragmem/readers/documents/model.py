@@ -24,7 +24,8 @@ class Limits:
     `characters` is of the Markdown of all parts together; what is beyond is left out with a warning, as are
     `pages` (pages, slides, sheets, chapters, cells) beyond. `unpacked_bytes` is of all members of an archive
     together, by what they unpack to; `pixels` of one image. `ocr_languages` are tesseract's names of the
-    languages to expect ("eng+deu"), empty for its own choice.
+    languages to expect ("eng+deu"), empty for its own choice. `described` tells that a model looks at the
+    pictures afterwards.
     """
 
     pages: int = 2_000
@@ -33,6 +34,7 @@ class Limits:
     pixels: int = 60_000_000
     ocr: bool = True
     ocr_languages: str = ""
+    described: bool = False
 
 
 @dataclass(frozen=True, slots=True)

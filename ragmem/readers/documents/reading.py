@@ -59,6 +59,7 @@ class Documents:
             characters=wanted.max_characters,
             ocr=wanted.ocr,
             ocr_languages=wanted.ocr_languages,
+            described=describe is not None,
         )
         self._max_bytes = wanted.max_file_bytes
         self._describe = describe

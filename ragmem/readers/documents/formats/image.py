@@ -52,7 +52,8 @@ def read(path: str, limits: Limits) -> Converted:
     name = PurePath(path).name
     title = facts.first("title", "headline")
     text = _text(name, title, facts, f"{kind}, {width} x {height} pixels", read_text)
-    warnings = [] if _is_told(facts) or read_text else [_unknown(limits)]
+    is_known = bool(read_text) or limits.described or _is_told(facts)
+    warnings = [] if is_known else [_unknown(limits)]
     return Converted(
         (Part(text, pictures=(shown,)),),
         title=title or name,

@@ -33,12 +33,14 @@ figure svg { display: block; width: 100%; height: auto; max-width: 36rem }
 figcaption { margin: .5rem 0 .25rem; max-width: 36rem }
 summary { cursor: pointer; width: max-content; max-width: 100% }
 .scroll { overflow: auto; max-height: 20rem; max-width: 36rem }
-table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums }
+table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums;
+  overflow-wrap: normal }
+tbody th { max-width: 16rem; overflow-wrap: anywhere }
 caption { text-align: left; color: var(--faint); padding: .25rem 0 }
 th, td { padding: .15rem .75rem .15rem 0; text-align: left; font-weight: 400;
   border-bottom: 1px solid var(--rule) }
 thead th { font-weight: 600 }
-.number { text-align: right }
+.number { text-align: right; white-space: nowrap }
 footer { margin-top: 3rem; padding-top: .75rem; border-top: 1px solid var(--rule); color: var(--faint);
   font-size: .875rem }
 @media print {

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragmem.memory import Ragmem
+from ragmem.services.plots.model import Row, Stacks
 from ragmem.services.reporting.page import page
+from ragmem.services.reporting.report import Report
 
 from .conftest import NOW
 
@@ -98,6 +100,23 @@ def test_plots_have_names_and_their_numbers_are_reached_by_keyboard(browser, fil
         assert opened.locator(link.get_attribute("href")).count() == 1
     ids = opened.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
     assert len(ids) == len(set(ids))
+    opened.close()
+
+
+def test_no_number_is_broken_in_a_telephone_where_the_table_scrolls(browser, tmp_path):
+    file = tmp_path / "wide.html"
+    parts = [f"the part of number {number}" for number in range(6)]
+    plot = Stacks("Wide", "memories", parts, [Row("a" * 60, [1_234_567] * 6)])
+    file.write_text(page(Report("x" * 90, NOW, "0", False, 7_407_402, ["y" * 90], {"tiers": plot})))
+    opened = browser.new_page(viewport={"width": 375, "height": 800})
+    opened.goto(file.as_uri())
+    opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 375
+    broken = opened.evaluate(
+        "[...document.querySelectorAll('td')].filter(one => { const range = document.createRange();"
+        " range.selectNodeContents(one); return range.getClientRects().length > 1 }).length"
+    )
+    assert broken == 0
     opened.close()
 
 

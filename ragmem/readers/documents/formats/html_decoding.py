@@ -37,7 +37,7 @@ def _declared(data: bytes) -> str:
         return ""
     try:
         name = codecs.lookup((found[1] or found[2]).decode("ascii", "replace")).name
-        b"".decode(name)  # codecs that are no encodings of text (zip, hex) are not found here
+        b"a".decode(name, "replace")  # codecs that are no encodings of text (zip, hex) are not found here
     except LookupError:
         return ""
     name = _READ_AS.get(name, name)

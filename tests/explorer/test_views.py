@@ -23,10 +23,13 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "200x60"])
-def test_every_view_shows_what_is_there(home, size):
+@pytest.mark.parametrize(
+    ("size", "keys"), [(SMALL, tuple(SHOWN)), (LARGE, ("1", "3", "9"))], ids=["80x24", "200x60"]
+)
+def test_every_view_shows_what_is_there(home, size, keys):
     async def steps(at):
-        for key, wanted in SHOWN.items():
+        for key in keys:
+            wanted = SHOWN[key]
             if key.isdigit():
                 await at.press(key)
             else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import ContentSwitcher, Footer, OptionList, Static
@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from textual.worker import WorkerFailed
 
 from ragmem.cli.explorer.reading import Reader
-from ragmem.cli.explorer.table import Row
+from ragmem.cli.explorer.table import Row, short
 from ragmem.cli.explorer.themes import DARK, LIGHT
 from ragmem.domain.model import Kind, Match, State, Tier
 from ragmem.domain.record_types import RecordType
@@ -261,15 +261,21 @@ class Explorer(App[None]):
     def edit(self, path: str) -> None:
         """Open a file in the person's editor; tell where there is none."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-        place = Path(path).expanduser() if path else None
-        if place is None or not place.is_absolute() or not place.is_file():
+        place = _file_of(path)
+        if place is None:
             self.notify("it has no file on this machine", markup=False)
         elif not editor:
             self.notify(f"set EDITOR to open {place}", markup=False)
         else:
+            self._edit(editor, place)
+
+    def _edit(self, editor: str, place: Path) -> None:
+        try:
             with self.suspend():
                 subprocess.run([*shlex.split(editor), str(place)], check=False)  # noqa: S603 - the person's own
-            self.refresh()
+        except (OSError, ValueError, SuspendNotSupported) as error:
+            self.notify(f"{editor} cannot be run: {error}", severity="error", markup=False)
+        self.refresh()
 
     async def _learn(self) -> None:
         if not self.stored:
@@ -285,8 +291,18 @@ class Explorer(App[None]):
 
     def _say_head(self) -> None:
         count = f"{self._count:,} memories" if self.stored else "empty"
-        home = str(self.reader.memory.settings.places.data)
+        home = short(str(self.reader.memory.settings.places.data))
         self.main.query_one("#head", Static).update(f"ragmem   {count}   {self._where}   {home}")
+
+
+def _file_of(path: str) -> Path | None:
+    """Return the file that a memory comes from, without the place in it (`notes.jsonl#3`); None for none."""
+    for name in (path, path.rpartition("#")[0]):
+        place = Path(name)
+        # Relative to what, nobody knows; and a name that begins with a dash is no option of the editor.
+        if name and "\0" not in name and place.is_absolute() and place.is_file():
+            return place
+    return None
 
 
 def _known(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] | None]:

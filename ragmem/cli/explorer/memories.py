@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from ragmem.catalog.listing import Filter, counted, listed
 from ragmem.cli.explorer.filtering import Asked, chosen
 from ragmem.cli.explorer.listing import PAGE, ListPane, Page
-from ragmem.cli.explorer.table import Column, Row
+from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Kind, Memory, State, Tier
 from ragmem.domain.redaction import redact
 from ragmem.memory import Ragmem
@@ -53,7 +53,7 @@ def beginning(memory: Memory) -> str:
         f"{memory.short_id}  {memory.event_time:%Y-%m-%d %H:%M}",
         f"{memory.kind.value}, {memory.tier.value}, {memory.state.value}"
         + (", protected" if memory.protected else ""),
-        f"{memory.source}  {redact(memory.uri)[0]}",
+        f"{memory.source}  {short(redact(memory.uri)[0])}",
     )
     text = redact(memory.text)[0].strip()
     cut = text if len(text) <= BEGINNING else text[:BEGINNING].rstrip() + "…"

@@ -10,7 +10,7 @@ from textual.widgets import Footer, Static
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.reading import ClosingError
-from ragmem.cli.explorer.table import Column, Row
+from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.redaction import redact
 from ragmem.memory import Ragmem
@@ -72,13 +72,13 @@ class PlanList(ListPane):
 def _row(item: Item) -> Row:
     name = redact(item.title or item.uri)[0]
     others = ", ".join(other[:SHORT_ID_LENGTH] for other in item.others)
-    lines = [name, f"{item.action}, {item.rule}", redact(item.reason)[0], item.uri]
+    lines = [name, f"{item.action}, {item.rule}", redact(item.reason)[0], short(item.uri)]
     if others:
         lines.append(f"with {others}")
-    short = item.id[:SHORT_ID_LENGTH]
+    key = item.id[:SHORT_ID_LENGTH]
     return Row(
-        (item.action, item.rule, name, redact(item.reason)[0], short),
-        key=short,
+        (item.action, item.rule, name, redact(item.reason)[0], key),
+        key=key,
         opens=("memory", item.id),
         path=item.uri,
         detail="\n".join(lines),

@@ -7,7 +7,7 @@ from ragmem.catalog.files import GONE
 from ragmem.catalog.listing import Filter, crossed
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.table import Column, Row
+from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Tier
 from ragmem.memory import Ragmem
 
@@ -69,7 +69,7 @@ def _row(memory: Ragmem, name: str, stored: dict[str, Any], tiers: dict[str, int
     empty = [path for path, file in there.items() if not any(file.tally.values())]
     if empty:
         lines.append(f"{len(empty):,} files gave no memory")
-    lines += ["", *sorted(there)[:FILES]]
+    lines += ["", *map(short, sorted(there)[:FILES])]
     if len(there) > FILES:
         lines.append(f"and {len(there) - FILES:,} more")
     return Row(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -18,6 +19,12 @@ AHEAD = 30
 
 PADDING = 2
 """Columns beside each cell."""
+
+
+def short(path: str) -> str:
+    """Return a path as people write it: their own folder is ~."""
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 from ragmem.cli.common import plural, size
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.table import Column, Row
+from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.memory import Ragmem
 from ragmem.services.transcript_list import standing
 
@@ -33,7 +33,7 @@ class Transcripts(ListPane):
                     one.assistant,
                     f"{one.exchanges:,}",
                     size(one.size),
-                    one.path,
+                    short(one.path),
                 ),
                 key=one.session,
                 path=one.path,
@@ -44,7 +44,7 @@ class Transcripts(ListPane):
         ]
         rows += [
             Row(
-                ("never", "", "", size(one.size), one.path),
+                ("never", "", "", size(one.size), short(one.path)),
                 path=one.path,
                 detail=f"{one.path}\nnever read: ragmem seed --source transcripts",
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragmem.catalog.mentions import Mentions
 from ragmem.cli.common import moment
+from ragmem.cli.explorer.table import short
 from ragmem.domain.model import Match, Memory
 from ragmem.domain.redaction import redact, redact_document
 from ragmem.memory import Ragmem
@@ -64,6 +65,7 @@ def _facts(memory: Ragmem, found: Memory) -> list[tuple[str, str]]:
         if name not in _SKIPPED and value not in ("", [], {}, False)
     ]
     facts += [(str(name), _value(value)) for name, value in shape["metadata"].items()]
+    facts = [(name, short(value) if name == "uri" else value) for name, value in facts]
     facts.append(("id in full", found.id))
     life = life_shape(memory.standing(found.id))
     facts += [("life", _life(life)), ("rule", f"{life['action']}, {life['rule']}: {life['reason']}")]

@@ -80,6 +80,17 @@ def test_a_link_that_leads_nowhere_is_seen(tmp_path):
 # These show what is wrong, or what was once.
 UNCHECKED = {"CHANGELOG.md", "docs/errors.md"}
 
+
+def test_the_transcript_tells_nothing_of_the_machine_and_is_short_enough():
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    transcript = page.partition("<!-- BEGIN transcript -->")[2].partition("<!-- END transcript -->")[0]
+    assert not re.findall(r"://|/tmp/|/root|/home/|/Users/", transcript)
+    assert int(re.search(r": (\d+) seconds in all", transcript)[1]) < 300
+    typed = re.findall(r"^```console\n\$ (.+)$", transcript, re.MULTILINE)
+    assert "make demo" in typed
+    assert 'ragmem query "where do we store sessions"' in typed
+
+
 # What stands for more words.
 OPEN = {"...", "…", "[ARGS]..."}
 ENDS = {"|", "||", "&&", ";", "<", ">", ">>", "2>", "&", ")", "<<<", "<<"}

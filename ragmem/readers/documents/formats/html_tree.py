@@ -31,6 +31,8 @@ _FURNITURE = re.compile(
     r"site-(?:header|footer)|pagination|linenos|line-?numbers?-rows|gutter|mathjax(?:_preview|_svg|_display)?|mjx-chtml|katex-html)$",
     re.IGNORECASE,
 )
+# A document type with declarations of its own, which HTML does not know, would be read as text.
+_DECLARATIONS = re.compile(r"(<!DOCTYPE[^\[>]{0,500})\[.*?\]\s*>", re.IGNORECASE | re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _SIMPLE = re.compile(r"[a-z0-9]*([.#][A-Za-z_][\w-]*)")
@@ -50,7 +52,7 @@ def parsed(text: str) -> Any:
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
-    data = text.replace("\x00", "").encode("utf-8", "replace")
+    data = _DECLARATIONS.sub(r"\1>", text.replace("\x00", ""), count=1).encode("utf-8", "replace")
     try:
         return etree.fromstring(data, parser) if data.strip() else None
     except etree.LxmlError:

@@ -10,7 +10,7 @@ import pytest
 
 from ragmem.backends import fake
 from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem.testing import make_record
+from ragmem import testing
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -36,6 +36,18 @@ def test_the_tutorial_shows_the_file(name):
     assert f"\n{(EXAMPLE / name).read_text()}```\n" in (ROOT / "docs" / "plugins.md").read_text()
 
 
+def test_the_tutorial_counts_right():
+    page = (ROOT / "docs" / "plugins.md").read_text()
+    tests = [
+        sum(name.startswith("test_") for name in dir(one))
+        for one in (testing.StoreContract, testing.ModelsContract)
+    ]
+    lines = (EXAMPLE / "trigrams.py").read_text().splitlines()
+    assert f"{tests[0]} of a store" in page
+    assert f"{tests[1]} of models" in page
+    assert f"one of {sum(bool(line.strip()) for line in lines)} lines" in page
+
+
 def test_the_back_end_has_fewer_than_forty_lines():
     lines = (EXAMPLE / "trigrams.py").read_text().splitlines()
     assert sum(bool(line.strip()) for line in lines) < 40
@@ -44,7 +56,10 @@ def test_the_back_end_has_fewer_than_forty_lines():
 def test_a_write_that_fails_leaves_nothing_in_the_journal(tmp_path):
     database = SQLiteDatabase(tmp_path)
     store = trigrams.open_store({}, fake.open_models({}), database=database)
-    one, other = make_record("one", "redis caches sessions"), make_record("other", "kafka carries events")
+    one, other = (
+        testing.make_record("one", "redis caches sessions"),
+        testing.make_record("other", "kafka carries events"),
+    )
     store.put([one])
 
     def refuse():

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ragmem import testing
 from ragmem.backends import fake
 from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem import testing
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"

@@ -32,9 +32,8 @@ _FURNITURE = re.compile(
     re.IGNORECASE,
 )
 # A document type with declarations of its own, which HTML does not know, would be read as text.
-_DECLARATIONS = re.compile(r"(<!DOCTYPE[^\[>]{0,500})\[.*?\]\s*>", re.IGNORECASE | re.DOTALL)
+_DECLARATIONS = re.compile(r"(<!DOCTYPE[^\[>]{0,500})\[.{0,20000}?\]\s*>", re.IGNORECASE | re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _SIMPLE = re.compile(r"[a-z0-9]*([.#][A-Za-z_][\w-]*)")
 _NAMES = re.compile(r"[.#][A-Za-z_][\w-]*")
 _DISPLAY = re.compile(r"display\s*:\s*([a-z-]+)", re.IGNORECASE)
@@ -196,8 +195,9 @@ def _rules(root: Any) -> Iterator[tuple[str, str]]:
         if local(each) != "style":
             continue
         css = _COMMENT.sub("", "".join(each.itertext())[:_MOST_CSS])
-        for found in _RULE.finditer(_without_conditions(css)):
-            yield found[1], found[2]
+        for rule in _without_conditions(css).split("}"):
+            selectors, _, rules = rule.partition("{")
+            yield selectors, rules
 
 
 def _without_conditions(css: str) -> str:

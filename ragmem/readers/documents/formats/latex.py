@@ -125,6 +125,7 @@ _MATRICES |= {("‖", "‖"): "Vmatrix", ("∥", "∥"): "Vmatrix", ("{", ""): "
 
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _ENDS_IN_COMMAND = re.compile(r"\\[A-Za-z]+$")
+_LONGEST_COMMAND = 30
 _SPACES = re.compile(r"\s+")
 _INVISIBLE = frozenset("\u2061\u2062\u2063\u2064\u200b\u200c\u200d\u2060\ufeff")
 
@@ -161,7 +162,7 @@ def joined(pieces: Iterable[str]) -> str:
     """Return pieces in a row, with a blank where a letter would lengthen the name of a command."""
     whole = ""
     for piece in pieces:
-        if piece and piece[0].isalpha() and _ENDS_IN_COMMAND.search(whole):
+        if piece and piece[0].isalpha() and _ENDS_IN_COMMAND.search(whole[-_LONGEST_COMMAND:]):
             whole += " "
         whole += piece
     return whole

@@ -3,7 +3,7 @@
 import re
 
 _URL_LONGEST = 300
-_STARTS = re.compile(r"^(\s{0,3})(#{1,6}(?=\s)|```|~~~|\[\^[^\]]*\]:)", re.MULTILINE)
+_STARTS = re.compile(r"^(\s{0,3})(#{1,6}(?=\s)|```|~~~|\[\^[^\]\n]{0,99}\]:)", re.MULTILINE)
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "e", "er", "re", "a", "o", "®", "™"})

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -148,3 +149,38 @@ def test_e_opens_the_file_of_a_memory_in_the_editor_and_comes_back(terminal, tmp
     assert ".md|" in (tmp_path / "opened").read_text()
     at.press(b"q")
     assert at.ends() == 0
+
+
+def test_without_colours_what_is_chosen_is_told_by_other_means(terminal):
+    at = terminal("inspect", NO_COLOR="1")
+    at.until(b"Sources and their tiers")
+    at.press(b"3")
+    at.until(b"Ferry")
+    at.press(b"q")
+    assert at.ends() == 0
+    codes = {code for found in re.findall(rb"\x1b\[([0-9;]*)m", at.written) for code in found.split(b";")}
+    coloured = {code for code in codes if code in {b"38", b"48"} or 30 <= int(code or 0) <= 37}
+    assert not coloured
+    assert b"7" in codes
+    assert "\u25b8".encode() in at.written
+
+
+BROKEN = """
+import sys
+from ragmem.cli.explorer import overview
+def numbers(*_):
+    secret = "local value"
+    raise RuntimeError("the abacus fell over")
+overview.numbers = numbers
+from ragmem.__main__ import main
+main()
+"""
+
+
+def test_a_bug_leaves_the_screen_and_is_reported_as_everywhere(terminal, tmp_path):
+    at = terminal("inspect", python=("-c", BROKEN), TMPDIR=str(tmp_path))
+    assert at.ends() == 70
+    assert b"this is a bug in ragmem: RuntimeError: the abacus fell over" in at.written
+    assert b"local value" not in at.written
+    [report] = tmp_path.glob("ragmem-bug-*.txt")
+    assert "the abacus fell over" in report.read_text()

@@ -102,7 +102,8 @@ class Explorer(App[None]):
     ]
 
     def __init__(self, reader: Reader, *, light: bool = False) -> None:
-        super().__init__()
+        # Textual turns colours into greys for NO_COLOR, but for a terminal's own, which it leaves out.
+        super().__init__(ansi_color=bool(os.environ.get("NO_COLOR")) or None)
         self.reader = reader
         self.stored = reader.memory.catalog.exists()
         self.nothing_stored = NOTHING_STORED

@@ -14,6 +14,8 @@ def run(theme: str = "auto") -> int:
 
     A home without memories opens as well, and says what comes next.
     """
+    if not os.environ.get("NO_COLOR"):
+        os.environ.pop("NO_COLOR", None)  # an empty one wishes for nothing, but Textual heeds it
     with Ragmem.open() as memory:
         for warning in memory.settings.warnings:
             tell(f"warning: {warning}")

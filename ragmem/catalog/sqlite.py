@@ -4,6 +4,7 @@ Readers never wait: each thread has its own connection and sees a consistent sna
 BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve for seconds).
 """
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ class SQLiteDatabase:
     """The connections of one process to one home's database.
 
     Each transaction first looks whether the file was replaced (a backup was put back), and opens the new one.
+    One that was removed is an error, unless its content may be lost: `anew` begins an empty one then.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class SQLiteDatabase:
         name: str = DATABASE_NAME,
         lock: str = LOCK_NAME,
         busy_timeout: float = BUSY_TIMEOUT,
+        anew: bool = False,
     ) -> None:
         self.home = home
         self.path = home / name
@@ -57,6 +60,7 @@ class SQLiteDatabase:
         self.cache_kib = CACHE_KIB
         self.read_only = False
         self._only_read = False
+        self._anew = anew
         self._log = log_of(self.path)
         self._log_limit = LOG_LIMIT
         self._local = threading.local()
@@ -96,10 +100,12 @@ class SQLiteDatabase:
     def _opened(self) -> Opened:
         held = self._held()
         if held is not None:
-            if _active(held.connection) or held.is_current():
+            if _active(held.connection) or self._is_current(held):
                 return held
             self._drop(held)
         try:
+            if self._anew:
+                self._clear_remains()
             opened = open_file(
                 self.path,
                 busy_timeout=self.busy_timeout,
@@ -119,6 +125,25 @@ class SQLiteDatabase:
         with self._guard:
             self._all = [*self._of_living(), (ref(self._local.thread), opened.connection)]
         return opened
+
+    def _is_current(self, held: Opened) -> bool:
+        try:
+            return held.is_current()
+        except StorageError:
+            if not self._anew:
+                raise
+            return False
+
+    def _clear_remains(self) -> None:
+        """Delete the log of a file that was removed, which other threads may still have open as theirs."""
+        if self.path.exists() or not self._log.exists():
+            return
+        with self._turn():
+            if not self.path.exists():
+                for remains in (self._log, self._log.with_name(f"{self.path.name}-shm")):
+                    remains.unlink(missing_ok=True)
+                # Within the turn: who comes next must not take the new file's log for the removed one's.
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _of_living(self) -> "Iterator[tuple[ref[_Thread], sqlite3.Connection]]":
         """Yield what is open, and close what threads have left behind: a server that goes on has new ones."""

@@ -294,6 +294,20 @@ def test_a_full_inbox_answers_429_and_tells_when_to_come_again(small):
     assert [one["agent_id"] for one in everyone["refused"]] == ["full"]
 
 
+def test_agents_go_on_when_their_file_was_deleted_under_the_server(small):
+    client, memory = small
+    for _ in range(4):  # each of the threads has the file open
+        client.post("/heartbeat", agent_id="gone")
+    memory.agents.file.database.path.unlink()
+    assert client.get("/agents").json()["agents"] == []
+    assert client.post("/signal", to="gone", type="message", text="a").status_code == 404
+    for _ in range(4):
+        assert client.post("/heartbeat", agent_id="back").status_code == 200
+    assert client.post("/signal", to="back", type="message", text="b").status_code == 200
+    pending = client.get("/messages/pending", agent_id="back").json()["messages"]
+    assert [one["text"] for one in pending] == ["b"]
+
+
 def test_no_answer_waits_for_the_acknowledgement_of_its_head():
     # asyncio turns Nagle's algorithm off for sockets that say they are TCP; else it is 40 ms for each answer.
     with bind("127.0.0.1", 0) as listening:

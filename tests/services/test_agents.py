@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,6 +43,11 @@ class Clock:
 
     def pass_by(self, **span):
         self.now += timedelta(**span)
+
+
+def in_thread(work):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
 @pytest.fixture
@@ -361,6 +367,24 @@ def test_a_sender_that_is_killed_leaves_what_it_was_told_is_accepted(open_agents
     assert waiting[: len(told)] == told
     assert len(waiting) - len(told) <= 1
     assert texts(agents, "one", limit=1_000) == [str(number) for number in range(len(waiting))]
+
+
+def test_a_file_that_is_deleted_under_open_agents_is_begun_anew(agents, tmp_path, open_agents):
+    other = open_agents()
+    agents.heartbeat("one")
+    agents.send("one", "of the former file")
+    assert in_thread(lambda: texts(other, "one")) == ["of the former file"]
+    assert texts(other, "one") == ["of the former file"]
+    (tmp_path / OPERATIONAL_NAME).unlink()  # its log stays, as after a careless `rm`
+    assert agents.agents() == []
+    with pytest.raises(NotFoundError, match="has checked in"):
+        other.send("one", "nobody is known")
+    agents.heartbeat("one")
+    assert in_thread(lambda: other.send("one", "of the new one").accepted) == {"one": 1}
+    for each in (agents, other):
+        assert texts(each, "one") == in_thread(lambda each=each: texts(each, "one")) == ["of the new one"]
+    (status,) = agents.file.database.connection().execute("PRAGMA integrity_check").fetchone()
+    assert status == "ok"
 
 
 def test_a_file_of_a_newer_ragmem_is_left_alone(agents, tmp_path, open_agents):

@@ -19,11 +19,14 @@ class OperationalFile:
     """The connections of one process to operational.db, which several processes share.
 
     It has its own lock, so that no agent waits for a seed. Each write is on the disk when it returns. On a
-    memory in PostgreSQL it stays a file of this machine.
+    memory in PostgreSQL it stays a file of this machine. Who deletes it lets agents begin anew: each is known
+    again once it checks in.
     """
 
     def __init__(self, data: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
-        self.database = SQLiteDatabase(data, name=OPERATIONAL_NAME, lock=LOCK_NAME, busy_timeout=busy_timeout)
+        self.database = SQLiteDatabase(
+            data, name=OPERATIONAL_NAME, lock=LOCK_NAME, busy_timeout=busy_timeout, anew=True
+        )
         self._settled: tuple[int, ...] | None = None
 
     def exists(self) -> bool:

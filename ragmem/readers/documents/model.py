@@ -21,6 +21,8 @@ class RefusedError(Exception):
 class Limits:
     """What one document may take; formats look at what they are about to unpack before they unpack it.
 
+    A format that reads page by page stops well within the `seconds` and leaves the rest out with a warning,
+    since a document that takes longer is refused.
     `characters` is of the Markdown of all parts together; what is beyond is left out with a warning, as are
     `pages` (pages, slides, sheets, chapters, cells) beyond. `unpacked_bytes` is of all members of an archive
     together, by what they unpack to; `pixels` of one image. `ocr_languages` are tesseract's names of the
@@ -28,6 +30,7 @@ class Limits:
     pictures afterwards.
     """
 
+    seconds: float = 60.0
     pages: int = 2_000
     characters: int = 5_000_000
     unpacked_bytes: int = 300_000_000

@@ -32,7 +32,7 @@ def request(path: str, limits: Limits, *, seconds: float, memory_mb: int, pictur
     return framed(
         {
             "path": path,
-            "limits": asdict(limits),
+            "limits": asdict(limits) | {"seconds": seconds},
             "seconds": seconds,
             "memory_mb": memory_mb,
             "pictures": pictures,

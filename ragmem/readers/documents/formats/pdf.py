@@ -2,18 +2,21 @@
 
 import io
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
 from ragmem.readers.documents.formats.pdf_blocks import Block, blocks_of, captioned
-from ragmem.readers.documents.formats.pdf_lines import Line, lines_of
+from ragmem.readers.documents.formats.pdf_lines import Box, Line, lines_of
 from ragmem.readers.documents.formats.pdf_order import reading_order
 from ragmem.readers.documents.formats.pdf_tables import RuledTables
-from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
-from ragmem.readers.documents.ocr import is_installed, ocr
+from ragmem.readers.documents.formats.pictures import Pictures
+from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.ocr import SECONDS, is_installed, ocr
 
 _HEADING = 1.12  # times the size of the text
 _HEADING_CHARS = 150
@@ -22,6 +25,8 @@ _LEVELS = 4
 _EDGE_LINES = 2  # at the top and at the bottom, where headers and footers stand
 _REPEATED = 0.4  # of all pages
 _FEWEST_REPEATED = 3
+_READING = 0.6  # of the seconds, for the pages; laying them out takes less
+_IMAGES = 50  # of a page
 _OCR_SCALE = 200 / 72
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _NO_TITLE = re.compile(
@@ -39,7 +44,7 @@ class _Page:
     number: int
     lines: list[Line]
     tables: dict[str, list[list[str]]]
-    height: float
+    pictures: tuple[Picture, ...]
 
 
 def read(path: str, limits: Limits) -> Converted:
@@ -69,9 +74,14 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
     pages: list[_Page] = []
     blank: list[int] = []
     characters = 0
+    deadline = time.monotonic() + _READING * limits.seconds
+    pictures = Pictures(limits)
     with RuledTables(path) as ruled:
         for number in range(count):
-            page = _page(document, number, ruled, limits)
+            if number and time.monotonic() > deadline:
+                warnings.append(f"{count - number:,} pages after page {number} are left out for lack of time")
+                break
+            page = _page(document, number, ruled, pictures, deadline)
             if page is None:
                 warnings.append(f"page {number + 1} is damaged")
                 continue
@@ -89,9 +99,13 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
     return pages, warnings
 
 
-def _page(document: Any, number: int, ruled: RuledTables, limits: Limits) -> _Page | None:
+def _page(
+    document: Any, number: int, ruled: RuledTables, pictures: Pictures, deadline: float
+) -> _Page | None:
     """Return a page; None where PDFium cannot make one of it."""
     import pypdfium2
+
+    limits = pictures.limits
 
     try:
         page = document[number]
@@ -103,27 +117,45 @@ def _page(document: Any, number: int, ruled: RuledTables, limits: Limits) -> _Pa
         tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
         lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
         if not lines and limits.ocr:
-            lines = _seen(page, limits)
-        return _Page(number + 1, lines, tables, page.get_height())
+            lines = _seen(page, limits, deadline - time.monotonic())
+        if limits.described:
+            lines += _drawn(page, pictures)
+        return _Page(number + 1, lines, tables, pictures.taken())
     finally:
         page.close()
 
 
-def _seen(page: Any, limits: Limits) -> list[Line]:
+def _seen(page: Any, limits: Limits, seconds: float) -> list[Line]:
     """Return the lines of a scanned page, where tesseract is there to read it."""
-    from ragmem.readers.documents.formats.pdf_lines import Box
-
     width, height = page.get_size()
     if width * height * _OCR_SCALE**2 > limits.pixels or not any(True for _ in page.get_objects(max_depth=1)):
         return []
     picture = io.BytesIO()
     page.render(scale=_OCR_SCALE).to_pil().save(picture, "PNG")
-    text = ocr(picture.getvalue(), limits)
+    text = ocr(picture.getvalue(), limits, seconds=max(1.0, min(SECONDS, seconds)))
     return [
         Line(" ".join(paragraph.split()), Box(0, 100.0 * place, width, 100.0 * place + 12), 12.0)
         for place, paragraph in enumerate(re.split(r"\n\s*\n", text))
         if paragraph.strip()
     ]
+
+
+def _drawn(page: Any, pictures: Pictures) -> list[Line]:
+    """Return a line for each image of a page that a model is to look at, at its place."""
+    import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+    lines = []
+    height = page.get_height()
+    for item in islice(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3), _IMAGES):
+        width, depth = item.get_px_size()
+        if width * depth > pictures.limits.pixels:
+            continue
+        packed = io.BytesIO()
+        item.get_bitmap().to_pil().convert("RGB").save(packed, "PNG")
+        if mark := pictures.told(packed.getvalue()):
+            left, bottom, right, top = item.get_bounds()
+            lines.append(Line(mark, Box(left, height - top, right, height - bottom), 0.0, is_table=True))
+    return lines
 
 
 def _told_blank(pages: Sequence[int]) -> str:
@@ -161,7 +193,15 @@ def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[
             if level:
                 first = first or (text if not texts[:-1] else section or text)
                 section = text
-        parts.append(Part("\n\n".join(texts), f"page={page.number}", f"page {page.number}", first or section))
+        parts.append(
+            Part(
+                "\n\n".join(texts),
+                f"page={page.number}",
+                f"page {page.number}",
+                first or section,
+                page.pictures,
+            )
+        )
     facts = document.get_metadata_dict(skip_empty=True)
     title = _title(facts.get("Title", ""), laid, levels, body) or PurePath(path).stem
     metadata = {

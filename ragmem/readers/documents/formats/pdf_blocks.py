@@ -9,6 +9,7 @@ from ragmem.readers.documents.formats.pdf_lines import Box, Line, union
 from ragmem.readers.documents.tables import written
 
 CAPTION = re.compile(r"(?:table|tab\.|tabelle|tableau|tabla|exhibit)\s*[\dIVX]", re.IGNORECASE)
+PICTURE = re.compile(r"\[\[picture \d+\]\]")
 _ITEM = re.compile(r"(?:[•●○▪‣·*\u2013-]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
 _BULLET = re.compile(r"[•●○▪‣·\u2013]\s+")
 _NOTE = re.compile(r"\[\^[^\]]+\]:")
@@ -84,7 +85,7 @@ def captioned(blocks: Sequence[Block], tables: dict[str, list[list[str]]]) -> li
     for number, block in enumerate(blocks):
         if number in taken:
             continue
-        if not block.is_table:
+        if not block.is_table or PICTURE.match(block.text):
             done.append(block)
             continue
         caption = ""

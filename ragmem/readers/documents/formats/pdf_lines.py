@@ -14,6 +14,7 @@ _BESIDE = 0.6  # of the height, that words of one row share; lines of two column
 _SAME_BASE = 0.15
 _WIDE = 2.0  # of the height, that no blank in running text is wider than
 _USUAL = 1.8  # times the usual blank of a row
+_BLANKS = 4  # from which a row is running text that may be justified; a row of a table has fewer
 _GAP = 0.9  # of a line's height, from which what follows is another column or cell
 _BOLD_WEIGHT = 600
 _NAME_BYTES = 200
@@ -193,7 +194,8 @@ def _joined(row: Sequence[list[_Word]]) -> Iterator[list[_Word]]:
     height = max(_largest(run).box.height for run in row)
     every = [word for run in row for word in run]
     gaps = [right.box.left - left.box.right for left, right in pairwise(every) if not right.glued]
-    usual = statistics.median([gap for gap in gaps if gap <= _WIDE * height] or [0.0])
+    blanks = [gap for gap in gaps if gap <= _WIDE * height]
+    usual = statistics.median(blanks) if len(blanks) >= _BLANKS else 0.0
     segment = list(row[0])
     for run in row[1:]:
         gap = run[0].box.left - segment[-1].box.right

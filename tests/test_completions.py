@@ -1,5 +1,6 @@
 """Completion: the generated files are those of the command tree, and real shells insert the real values."""
 
+import importlib
 import json
 import os
 import re
@@ -14,9 +15,11 @@ from pathlib import Path
 import pytest
 from interactive_shells import NEEDS, SHELLS, Shell, environment
 
-from ragmem.cli.app import load_command
-from ragmem.complete import FINDERS, complete
+from ragmem.catalog.operational.file import OPERATIONAL_NAME
+from ragmem.cli.app import COMMANDS, load_command
+from ragmem.complete import FINDERS, complete, memories, names
 from ragmem.complete.names import GC_RULES
+from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.services.gc_items import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -266,6 +269,61 @@ def test_shellcheck_finds_nothing_in_the_bash_script():
     subprocess.run(["shellcheck", COMPLETIONS / "ragmem.bash"], check=True)
 
 
+# What a person makes up, so that Tab has nothing to offer; everything else has words, values or paths.
+MADE_UP = set(
+    "--after --agent --at --budget --depth --dimensions --extras --field --from --host --keep --key-variable"
+    " --limit --max-chars --max-lines --platform --port --progress --prompt --python-version --revision"
+    " --since --status --task --text --title --until --url --wait".split()
+)
+MADE_UP_ARGUMENTS = {"TEXT", "TASK", "PATTERN", "N"}
+
+
+@pytest.fixture
+def tree(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module("generating.tree")
+
+
+def test_each_value_is_completed_or_is_made_up(tree):
+    free = set()
+    for command in tree.read_tree().walk():
+        free |= {
+            (*command.path, option.names[-1])
+            for option in command.options
+            if option.value and option.value.form == "text" and option.names[-1] not in MADE_UP
+        }
+        free |= {
+            (*command.path, argument.value.shown)
+            for argument in command.arguments
+            if argument.value.form == "text" and argument.value.shown.strip("[]") not in MADE_UP_ARGUMENTS
+        }
+
+    assert not free, "say in scripts/generating/tree.py what completes them, or above that nothing does"
+
+
+def test_what_is_said_of_parameters_is_of_some_that_there_are(tree):
+    values = [
+        value
+        for command in tree.read_tree().walk()
+        for value in (
+            *(argument.value for argument in command.arguments),
+            *(option.value for option in command.options if option.value),
+        )
+    ]
+    parameters = set()
+
+    def walk(path, command):
+        parameters.update(" ".join((*path, item.name)) for item in command.params)
+        for name, below in getattr(command, "commands", {}).items():
+            walk((*path, name), below)
+
+    for name in COMMANDS:
+        walk((name,), load_command(name))
+    said = {*tree.KNOWN_THERE, *tree.WORDS, *(name for name in tree.PATHS if " " in name)}
+    assert said <= parameters
+    assert {value.known for value in values if value.known} == set(FINDERS) - {"kind"}
+
+
 def test_the_generated_files_are_up_to_date():
     script = [sys.executable, ROOT / "scripts" / "generate.py", "--check"]
     result = subprocess.run(script, capture_output=True, text=True, check=False)
@@ -363,8 +421,10 @@ def test_merges_are_offered_by_their_keys_and_names(ragmem, capfd):
     assert values("undone", "", capfd) == [shown[0]["key"]]
 
 
-def test_the_rules_of_gc_are_those_that_it_takes():
+def test_what_is_written_here_once_more_is_the_same_there():
     assert GC_RULES == RULES
+    assert memories.SHORT_ID_LENGTH == SHORT_ID_LENGTH
+    assert names.OPERATIONAL_NAME == OPERATIONAL_NAME
 
 
 @pytest.mark.usefixtures("at_home")

@@ -1,4 +1,4 @@
-"""`ragmem agents`: show who works here; send signals and messages, wait for them."""
+"""`ragmem agents`: show who works here; signal, send messages, wait for them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,7 +44,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Show who works here; send signals and messages, wait for them.",
+    help="Show who works here; signal, send messages, wait for them.",
     epilog=EPILOG,
 )
 
@@ -58,7 +58,7 @@ _Sender = Annotated[str, typer.Option("--from", metavar="AGENT", help="The agent
 
 @app.callback(invoke_without_command=True)
 def agents(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show who works here; send signals and messages, wait for them."""
+    """Show who works here; signal, send messages, wait for them."""
     return show_unless_named(context, show, group="agents", as_json=as_json)
 
 

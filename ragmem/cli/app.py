@@ -33,7 +33,7 @@ COMMANDS: dict[str, Entry] = {
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
     "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
     "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
-    "gc": Entry("ragmem.cli.gc", "Merge what connects, archive what is alone and empty; undo it."),
+    "gc": Entry("ragmem.cli.gc", "Merge what connects, archive the lone and empty; undo it."),
     "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
     "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
@@ -45,7 +45,7 @@ COMMANDS: dict[str, Entry] = {
     "models": Entry("ragmem.cli.models", "Show the models, choose, fetch and try them."),
     "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
     "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
-    "agents": Entry("ragmem.cli.agents", "Show who works here; send signals and messages, wait for them."),
+    "agents": Entry("ragmem.cli.agents", "Show who works here; signal, send messages, wait for them."),
     "completions": Entry(
         "ragmem.cli.completions", "Show and install what completes ragmem in bash, zsh and fish."
     ),

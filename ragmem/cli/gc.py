@@ -1,4 +1,4 @@
-"""`ragmem gc`: merge what connects, archive what is alone and empty; undo it."""
+"""`ragmem gc`: merge what connects, archive the lone and empty; undo it."""
 
 import sys
 from collections.abc import Iterable
@@ -85,7 +85,7 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Merge what connects, archive what is alone and empty; undo it.
+    """Merge what connects, archive the lone and empty; undo it.
 
     Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
     back.

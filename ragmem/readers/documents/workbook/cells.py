@@ -3,12 +3,13 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ragmem.readers.documents.grid import Row, Value
 from ragmem.readers.documents.workbook.numbers import plain, shown
 from ragmem.readers.documents.workbook.package import Package, text_of
-from ragmem.readers.documents.workbook.xml import attribute, elements, found
+from ragmem.readers.documents.workbook.xml import attribute, elements
 
 CELLS_MAX = 1_000_000  # some 200 MB of memory
 _MERGES_MAX = 20_000
@@ -40,7 +41,7 @@ def read_cells(package: Package, path: str, *, characters: int, cells: int = CEL
         for element in elements(stream, "row", "mergeCell", "hyperlink", "drawing"):
             name = element.tag.rpartition("}")[2]
             if name == "row":
-                number = int(attribute(element, "r") or number + 1)
+                number = int(element.get("r") or number + 1)
                 if result.is_cut:
                     continue
                 values = dict(_row(element, package, result))
@@ -74,16 +75,23 @@ def area(reference: str) -> tuple[int, int, int, int]:
 def place(reference: str) -> tuple[int, int]:
     """Return row and column of a reference like "B2"; raises ValueError for another."""
     letters = reference.rstrip("0123456789")
+    return int(reference[len(letters) :]), _column(letters)
+
+
+@cache
+def _column(letters: str) -> int:
     column = 0
     for letter in letters.upper():
         column = column * 26 + ord(letter) - ord("A") + 1
-    return int(reference[len(letters) :]), column
+    return column
 
 
 def _row(element: Any, package: Package, result: Cells) -> Iterator[tuple[int, Value]]:
     column = 0
-    for cell in found(element, "c"):
-        reference = attribute(cell, "r")
+    for cell in element:
+        if not str(cell.tag).endswith("}c"):
+            continue
+        reference = cell.get("r")
         column = place(reference)[1] if reference else column + 1
         value = _value(cell, package, result)
         if value.text:

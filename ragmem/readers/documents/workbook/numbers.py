@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, datetime, time, timedelta
+from functools import cache
 
 from openpyxl.styles.numbers import is_date_format, is_timedelta_format
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, from_excel
@@ -13,6 +14,7 @@ _QUOTED = re.compile(r'"([^"]*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _DIGITS = re.compile(r"[#0?][#0?,. ]*(?:[eE][-+][#0?]+)?")
 _MOST_DECIMALS = 12
+_GENERAL = "General"
 
 
 def shown(value: float, format_code: str, *, is_1904: bool = False) -> tuple[str, bool]:
@@ -20,17 +22,14 @@ def shown(value: float, format_code: str, *, is_1904: bool = False) -> tuple[str
 
     Fractions and powers of ten are told as plain decimals.
     """
-    if format_code and is_date_format(format_code):
+    if format_code == _GENERAL:
+        return plain(value), False
+    if _is_date(format_code):
         moment = _moment(value, format_code, is_1904=is_1904)
         return (moment, True) if moment else (plain(value), False)
     section, is_negative_section = _section(value, format_code)
     digits = _DIGITS.search(_hidden(section))
-    if (
-        format_code in {"", "General", "@"}
-        or digits is None
-        or "/" in section
-        or "E" in digits.group().upper()
-    ):
+    if format_code in {"", "@"} or digits is None or "/" in section or "E" in digits.group().upper():
         return plain(value), False
     number = abs(value) if is_negative_section else value
     scaled = number * 100 if "%" in section else number
@@ -44,6 +43,11 @@ def shown(value: float, format_code: str, *, is_1904: bool = False) -> tuple[str
     before, behind = _literal(section[: digits.start()]), _literal(section[end:])
     minus, bare = ("-", body[1:]) if body.startswith("-") else ("", body)
     return " ".join(f"{minus}{before}{bare}{behind}".split()), False
+
+
+@cache
+def _is_date(format_code: str) -> bool:
+    return bool(format_code) and bool(is_date_format(format_code))
 
 
 def plain(value: float) -> str:

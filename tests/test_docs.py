@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def test_a_link_that_leads_nowhere_is_seen(tmp_path):
 
 # These show what is wrong, or what was once.
 UNCHECKED = {"CHANGELOG.md", "docs/errors.md"}
+
+
+def test_every_dependency_has_its_line():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for name in extras if name != "all" for line in extras[name])]
+    rows = [
+        line for line in (ROOT / "docs" / "dependencies.md").read_text().splitlines() if line.startswith("|")
+    ]
+    names = {re.match(r"[\w-]+", line)[0] for line in lines}
+    assert {name for name in names if not any(name in row for row in rows)} == set()
 
 
 def test_the_transcript_tells_nothing_of_the_machine_and_is_short_enough():

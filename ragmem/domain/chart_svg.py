@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ragmem.domain.chart_lines import shares, wrapped
 from ragmem.domain.charts import Bar, Bars, Chart, Histogram, Mark, Parts, Sheet
+from ragmem.domain.palette import DARK, LIGHT, TONES
 from ragmem.domain.svg_text import xml
 from ragmem.domain.widths import fitted, letters
 
@@ -23,6 +24,13 @@ HEAD, TITLE, ROW, LINE = 78, 26, 22, 15
 PLOT = 96
 """Pixels: height of a histogram."""
 
+
+def _fills(colours: Sequence[str], indent: str = "") -> str:
+    return "".join(
+        f"{indent}.{tone} {{ fill: {colour} }}\n" for tone, colour in zip(TONES, colours, strict=True)
+    )
+
+
 _STYLE = """\
 :root { color-scheme: light dark }
 text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1f2328 }
@@ -35,12 +43,9 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
 .track { fill: #eef1f4 }
 .axis, .mark { stroke: #8c959f; fill: none }
 .mark { stroke: #bc4c00; stroke-dasharray: 3 3 }
-.plain { fill: #218bae }
-.fresh { fill: #4493f8 }
-.firm { fill: #2da44e }
-.lasting { fill: #8250df }
-.fading { fill: #d4a72c }
-.gone { fill: #8c959f }
+"""
+_STYLE += _fills(LIGHT)
+_STYLE += """\
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 }
   .ground { fill: #0d1117 }
@@ -49,14 +54,8 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
   .track { fill: #1c2128 }
   .axis { stroke: #656c76 }
   .mark { stroke: #f0883e }
-  .plain { fill: #39a6c2 }
-  .fresh { fill: #4493f8 }
-  .firm { fill: #3fb950 }
-  .lasting { fill: #a371f7 }
-  .fading { fill: #d29922 }
-  .gone { fill: #656c76 }
-}
 """
+_STYLE += f"{_fills(DARK, '  ')}}}\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,9 +144,12 @@ def _class_names(plot: Columns, box: Box, each: float) -> Iterator[str]:
     for place in range(0, len(plot.classes), jump):
         name = plot.classes[place]
         x = box.left + place * each
-        if jump == 1:
+        if jump == 1 or plot.from_edges:
             half = wide_of(name) / 2
-            middle = max(EDGE + half, min(WIDTH - EDGE - half, x + each / 2))
+            middle = x if plot.from_edges else x + each / 2
+            middle = max(EDGE + half, min(WIDTH - EDGE - half, middle))
+            if plot.from_edges:
+                yield f'<path class="axis" d="M{x:.1f} {box.bottom:.1f}v4"/>'
             yield text(middle, box.bottom + LINE, name, classes="middle", room=longest)
         elif x + wide_of(name) <= WIDTH - EDGE:
             yield text(x, box.bottom + LINE, name)

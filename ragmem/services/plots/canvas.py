@@ -6,13 +6,11 @@ from itertools import pairwise
 
 from ragmem.domain.chart_lines import PLAIN, Brush, Paint
 from ragmem.domain.charts import Tone
+from ragmem.domain.palette import TONES
 from ragmem.domain.widths import fitted, letters, padded
 from ragmem.services.plots.model import Curves
 from ragmem.services.plots.spreading import spread
 from ragmem.services.plots.ticks import Range, ranged
-
-TONES = (Tone.PLAIN, Tone.FADING, Tone.FIRM, Tone.LASTING, Tone.FRESH, Tone.GONE)
-"""The tones of lines, layers and parts, in their order."""
 
 HEIGHT = 10
 """Lines of curves."""

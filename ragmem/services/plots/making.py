@@ -43,7 +43,7 @@ def histogram_of(
         counts[max(0, min(len(counts), bisect_right(edges, value)) - 1)] += 1
     placed = [Mark(_place(mark.at, edges), mark.label) for mark in marks]
     names = [written(float(f"{edge:.2g}")) if x.scale is Scale.LOG else written(edge) for edge in edges[:-1]]
-    return Columns(title, x, Axis(counted), names, [Layer(counted, counts)], placed, note)
+    return Columns(title, x, Axis(counted), names, [Layer(counted, counts)], placed, note, from_edges=True)
 
 
 def _ratios(values: Sequence[float]) -> tuple[float, ...]:

@@ -96,6 +96,8 @@ class Columns:
     marks: Sequence[Mark] = ()
     """At the boundary before the class of this number; 1.5 is the middle of the second class."""
     note: str = ""
+    from_edges: bool = False
+    """Whether a class is named by the value where it begins: then the name stands at that edge."""
 
     def __post_init__(self) -> None:
         for layer in self.layers:

@@ -1,14 +1,6 @@
 """Colours and letters of plots as pictures, on light ground, on dark ground and on paper."""
 
-LIGHT = ("#0072b2", "#a83c00", "#12a37f", "#551a6b", "#b08f00", "#4d5359")
-DARK = ("#56b4e9", "#f0883e", "#1b9e77", "#c04fb8", "#f0e442", "#8b949e")
-"""Of lines and parts, in their order, after the palette of Okabe and Ito ("Color universal design", 2008).
-
-Each has a contrast of 3 to 1 at least against its ground, and any two differ by 15 at least (CIE 1976) also
-for people who do not see red, green or blue; a test measures it. More of them begin again.
-"""
-
-LIGHT_GROUND, DARK_GROUND = "#ffffff", "#0d1117"
+from ragmem.domain.palette import DARK, DARK_GROUND, LIGHT, LIGHT_GROUND
 
 FONT = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace'
 LETTER, SMALL = 7.4, 6.8

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from ragmem.domain.chart_lines import BLOCKS, NARROWEST, PLAIN, Brush, Paint, length, shares, wrapped
+from ragmem.domain.palette import TONES
 from ragmem.domain.widths import letters, padded
-from ragmem.services.plots.canvas import TONES, Cells, Writing, curve_rows
+from ragmem.services.plots.canvas import Cells, Writing, curve_rows
 from ragmem.services.plots.model import Columns, Curves, Plot, Row, Stacks, Strip
 from ragmem.services.plots.ticks import ranged, whole
 

@@ -99,6 +99,8 @@ def _middle_told(reading: Reading) -> str:
     if middle is None:
         return ""
     days = (reading.now - from_stamp(middle)) / DAY
+    if days < 0:
+        return "Half of them lie ahead."
     return f"Half of them are older than {f'{days:,.0f} d' if days >= 2 else f'{days * 24:,.0f} h'}."
 
 

@@ -46,7 +46,14 @@ def columns(draw):
     layer = st.builds(Layer, NAMES, st.lists(COUNTS, min_size=size, max_size=size))
     layers = draw(st.lists(layer, max_size=8))
     return Columns(
-        draw(NAMES), Axis(draw(NAMES)), Axis("memories"), classes, layers, draw(MARKS), draw(NAMES)
+        draw(NAMES),
+        Axis(draw(NAMES)),
+        Axis("memories"),
+        classes,
+        layers,
+        draw(MARKS),
+        draw(NAMES),
+        from_edges=draw(st.booleans()),
     )
 
 
@@ -185,6 +192,13 @@ def test_a_histogram_counts_every_value_once_in_classes_between_round_numbers():
     assert list(plot.classes) == ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
     assert plot.layers[0].counts == [1, 1, 2, 0, 0, 0, 0, 0, 0, 2]
     assert plot.marks[0].at == 2.5
+    labels = {
+        text.text: float(text.get("x"))
+        for text in fromstring(inline(plot, name="a")).iter(f"{SVG}text")
+        if "middle" in text.get("class", "")
+    }
+    bars = [float(box.get("x")) for box in fromstring(inline(plot, name="a")).iter(f"{SVG}rect")]
+    assert all(abs(labels[name] - x) < 4 for name, x in zip(["0", "1", "2", "9"], bars, strict=True))
     times = histogram_of("x", [1, 9.9, 10, 99], Axis("x", "ms", Scale.LOG), counted="runs")
     assert sum(times.totals) == 4
     assert times.classes[0] == "1"

@@ -41,6 +41,13 @@ def test_a_moment_later_the_same_memories_are_older(opened):
     assert sum(map(sum, (row[1:] for row in before))) == sum(map(sum, (row[1:] for row in after))) == 6
 
 
+def test_what_lies_ahead_is_told_so(opened):
+    plot = opened.plots(["ages"], at=NOW - timedelta(days=3000))["ages"]
+    assert plot.note == "Half of them lie ahead."
+    assert sum(plot.totals) == 6
+    assert plot.totals[0] == 6
+
+
 def test_each_memory_is_in_one_state(opened):
     assert dict(map(tuple, rows(opened, "states"))) == {
         "buffer": 0,

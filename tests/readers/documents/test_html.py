@@ -42,6 +42,11 @@ def text(page: str) -> str:
             "<pre>a<br>b ```</pre>",
             "```\na\nb ```\n```".replace("```\na", "````\na").replace("```\n```", "```\n````"),
         ),
+        ("<h2><a href='#ebb'>§</a>Ebb <a href='#ebb'>¶</a></h2>", "## Ebb"),
+        ("<p>a<a href='https://play.example/'></a> b", "a b"),
+        ("<p>long<wbr>word and <wbr>more", "longword and more"),
+        ("<picture><source srcset=a.webp><img alt='A pier' src=a.png></picture><p>b", "Image: A pier\n\nb"),
+        ('<body style="visibility:hidden" class="cookie-banner sr-only"><p>a', "a"),
         ("<p># a<p>```", "\\# a\n\n\\```"),
         ("<span>a<div>b</div>c</span>d", "a\n\nb\n\nc\n\nd"),
         ("<p>a&nbsp;b &amp; &lt;c&gt; &#8364;", "a b & <c> €"),
@@ -256,6 +261,11 @@ def test_a_page_tells_title_author_time_and_address():
     assert found.metadata["author"] == "Ida Mohr"
     assert found.metadata["url"] == "https://tides.example/ebb"
     assert found.metadata["language"] == "de"
+
+
+def test_the_name_of_the_site_is_not_the_title_of_the_page():
+    page = "<title>Ebb - Tides</title><header><h1>Tides</h1></header><main><h2>Ebb</h2><p>Text</main>"
+    assert html.converted(page, Limits()).title == "Ebb"
 
 
 def test_a_page_may_tell_it_to_search_engines():

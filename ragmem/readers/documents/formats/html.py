@@ -53,25 +53,20 @@ def converted(text: str, limits: Limits) -> Converted:
     if root is None:
         return Converted((Part(marks.paragraph(text)),) if "<" not in text else (Part(""),))
     metadata = _metadata(root, text)
-    title = _title(root, metadata)
     event_time = next((found for key in ("modified", "published") if (found := _time(metadata.get(key)))), "")
     notes = html_notes.by_place([("", root)])
     pictures = Pictures(limits)
     body = html_tree.content(root)
+    title = _title(body, metadata)
     whole = marks.blocks(blocks(body, Page(pictures, notes)))
     return Converted((Part(whole, pictures=pictures.taken()),), title, event_time, metadata)
 
 
-def _title(root: Any, metadata: dict[str, str]) -> str:
+def _title(body: Any, metadata: dict[str, str]) -> str:
     """Return the first heading where the title holds it ("Tides - Weather Site"), else the title."""
     named = metadata.pop("title", "")
-    first = next((each for each in root.iter() if local(each) == "h1"), None)
-    shown = (
-        marks.flat("".join(each for each in first.itertext() if isinstance(each, str)))
-        if first is not None
-        else ""
-    )
-    shown = shown.rstrip("¶#").strip()
+    first = next((each for each in body.iter() if local(each) in {"h1", "h2"}), None)
+    shown = marks.flat(line(first, _no_page())) if first is not None else ""
     return shown if shown and (not named or shown.lower() in named.lower()) else named
 
 

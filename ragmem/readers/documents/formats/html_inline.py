@@ -15,6 +15,7 @@ _BACK = re.compile(r"back-?ref|back-?link|footnote-?back|reversefootnote|footnot
 _ARROWS = frozenset("↩↑^⤴⏎\ufe0e«")
 _DISPLAY_STYLE = re.compile(r"^\{\\displaystyle\s*(.*)\}$", re.DOTALL)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
+_ANCHORS = frozenset({"#", "§", "¶", "🔗", "∞", "⚓", "⚓︎"})
 _SHORT_ALT = 3
 _DEEPEST = 100
 _NOTES_WITHIN = 3
@@ -105,7 +106,11 @@ def _link(node: Any, page: Page, depth: int) -> str:
     address = node.get("href") or ""
     if "#" in address and (leads_to := place(address, page.here)) in page.notes:
         return _note(leads_to, page)
-    return marks.link(_within(node, page, depth), node.get("href") or "")
+    text = _within(node, page, depth)
+    if address.startswith("#") and text.strip() in _ANCHORS:
+        # What a heading shows to copy its address from.
+        return ""
+    return marks.link(text, address)
 
 
 def _note(leads_to: str, page: Page) -> str:
@@ -247,7 +252,6 @@ _READERS: dict[str, Callable[[Any, Page, int], str]] = {
     "input": _checkbox,
     "rp": _nothing,
     "rt": _reading,
-    "wbr": _nothing,
     "svg": _nothing,
     "style": _nothing,
 }

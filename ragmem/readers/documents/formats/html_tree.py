@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 _NEVER_SHOWN = frozenset(
-    "script style noscript template iframe object embed canvas head link meta base button select "
-    "option textarea mjx-math datalist audio video source track map area progress meter frame frameset "
+    "script style noscript template iframe object embed canvas link meta base button select "
+    "option textarea mjx-math datalist audio video map area progress meter frame frameset "
     "applet title".split()
 )
 _AROUND = frozenset({"nav", "dialog", "menu"})
@@ -83,16 +83,16 @@ def length(node: Any) -> int:
 
 def content(root: Any) -> Any:
     """Return the element with what the page is about, after taking out of the tree what is not shown."""
-    body = next((each for each in root.iter() if local(each) == "body"), root)
+    # All of it, not its `body`: where that is not written, the parser leaves elements of HTML 5 in the head.
     hidden = _hidden_by_style(root)
-    _take_out(body, lambda each: local(each) in _NEVER_SHOWN and not _is_formula(each))
-    _take_out(body, lambda each: _is_hidden(each, hidden) and not _is_only_math(each))
-    whole = max(length(body), 1)
+    _take_out(root, lambda each: local(each) in _NEVER_SHOWN and not _is_formula(each))
+    _take_out(root, lambda each: _is_hidden(each, hidden) and not _is_only_math(each))
+    whole = max(length(root), 1)
     _take_out(
-        body,
+        root,
         lambda each: _is_around(each) or (_is_furniture(each) and length(each) < _TOO_MUCH_TO_DROP * whole),
     )
-    return _main(body)
+    return _main(root)
 
 
 def _is_formula(node: Any) -> bool:
@@ -130,6 +130,9 @@ def _take_out(top: Any, unwanted: Any) -> None:
 
 
 def _is_hidden(node: Any, names: set[str]) -> bool:
+    if local(node) in {"html", "body"}:
+        # Scripts show the whole page once it is loaded.
+        return False
     if "hidden" in node.attrib and node.get("hidden") != "until-found":
         return True
     if (node.get("aria-hidden") or "").lower() == "true" or _HIDING.search(node.get("style") or ""):

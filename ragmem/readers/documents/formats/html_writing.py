@@ -17,9 +17,9 @@ _HEADING = re.compile(r"h([1-6])")
 _BLOCKS = frozenset(
     "p div section article main header footer aside nav h1 h2 h3 h4 h5 h6 ul ol dl li dt dd pre blockquote "
     "table figure figcaption hr address details summary form fieldset legend center body hgroup "
-    "search tbody thead tr td th caption picture".split()
+    "search head tbody thead tr td th caption picture".split()
 )
-_SKIPPED = frozenset("style template iframe object embed canvas head hr svg".split())
+_SKIPPED = frozenset("style template iframe object embed canvas title hr svg".split())
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight)-(.+)")
 _SAID_NEXT = frozenset({"brush:", "sourcecode"})
 _NO_LANGUAGES = frozenset(

@@ -51,7 +51,8 @@ def link(text: str, address: str) -> str:
     if not re.match(r"https?://\S+$", address) or len(address) > _URL_LONGEST:
         return text
     if not text.strip() or text.strip() == address:
-        return address
+        # Where nothing is shown, an icon leads there.
+        return text
     edge = len(text) - len(text.lstrip()), len(text.rstrip())
     safe = address.replace("(", "%28").replace(")", "%29")
     return f"{text[: edge[0]]}[{text.strip()}]({safe}){text[edge[1] :]}"

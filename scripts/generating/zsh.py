@@ -12,10 +12,10 @@ _ragmem_known() {
     hints+=("${row%%$'\t'*}  ${row#*$'\t'}")
   done
   (( $#values )) || return 1
-  # Entities and projects are found in any case; compadd must not drop them again.
-  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -l -d hints -a values && return
+  # In their own order. Entities and projects are found in any case; compadd must not drop them again.
+  compadd -V values -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -l -d hints -a values && return
   # Found by words of a title: the value takes the place of what was typed; of several Tab tries each in turn.
-  compadd -U -l -d hints -a values || return
+  compadd -V values -U -l -d hints -a values || return
   (( $#values == 1 )) || compstate[insert]=menu
 }
 """

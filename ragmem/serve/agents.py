@@ -128,12 +128,17 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
         """Send a message or a signal to one agent, or to all that are known but the sender.
 
         `accepted` names those for whom it is on the disk. A signal also changes what each check of the agent
-        says, and takes the place of those still waiting that it makes void.
+        says, and takes the place of those still waiting that it makes void. Who got no answer sends it again
+        with the same `key`: it is stored once, and has the number that it had.
         """
         if request.type == "message":
             sent = await workers.run(
                 lambda: agents.send(
-                    request.to, request.text or request.reason, sender=request.sender, data=request.data
+                    request.to,
+                    request.text or request.reason,
+                    sender=request.sender,
+                    data=request.data,
+                    key=request.key,
                 )
             )
         else:
@@ -144,6 +149,7 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
                     sender=request.sender,
                     reason=request.reason or request.text,
                     data=request.data,
+                    key=request.key,
                 )
             )
         return SignalResponse(

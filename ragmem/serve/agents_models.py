@@ -7,7 +7,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from ragmem.domain.agents import Agent, Event, Letter
 from ragmem.services.agents import MOST_IDS
-from ragmem.services.agents_texts import MOST_SHORT, MOST_STATUS, MOST_TEXT
+from ragmem.services.agents_texts import MOST_KEY, MOST_SHORT, MOST_STATUS, MOST_TEXT
 from ragmem.services.agents_waiting import LONGEST_WAIT_S
 
 ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
@@ -192,6 +192,12 @@ class SignalRequest(BaseModel):
         default_factory=dict,
         validation_alias=AliasChoices("data", "context"),
         description=f"Any JSON object, up to {MOST_TEXT:,} bytes.",
+    )
+    key: str = Field(
+        default="",
+        max_length=MOST_KEY,
+        validation_alias=AliasChoices("key", "idempotency_key"),
+        description="Chosen by the sender, such as a UUID: what it sends again with the same is stored once.",
     )
 
 

@@ -24,8 +24,9 @@ from ragmem.domain.agents import (
     head_of,
     signalled,
 )
+from ragmem.domain.model import digest
 from ragmem.errors import LimitReachedError, NotFoundError, RagmemError, UsageError
-from ragmem.services.agents_texts import MOST_SHORT, MOST_TEXT, clean_data, clean_text
+from ragmem.services.agents_texts import MOST_KEY, MOST_SHORT, MOST_TEXT, clean_data, clean_text
 from ragmem.services.agents_waiting import Changes
 
 PRUNED_EVERY = 64
@@ -59,12 +60,14 @@ class Sending:
         sender: str = "",
         reason: str = "",
         data: Mapping[str, Any] | None = None,
+        key: str = "",
     ) -> Sent:
         """Tell one agent, or all that are known and have not ended but the sender, to stop, pause or resume.
 
         Each check of the agent says so from now on, until `resume`, or until it begins or ends a life; the
-        signal itself waits like a message, in the place of those that it makes void. Raises NotFoundError
-        for an agent that never checked in, UsageError for one that has ended.
+        signal itself waits like a message, in the place of those that it makes void. What this sender has
+        sent with the same `key` is not sent again, and has its first number. Raises NotFoundError for an
+        agent that never checked in, UsageError for one that has ended.
         """
         try:
             signal = Sort(sort)
@@ -72,15 +75,23 @@ class Sending:
             raise UsageError(
                 f'"{head_of(sort)}" is no signal', hint=f"one of {', '.join(SIGNALS)}, or a message"
             ) from error
-        return self._deliver(signal, to, sender, reason, data)
+        return self._deliver(signal, to, sender, reason, data, key=key)
 
-    def send(self, to: str, text: str, *, sender: str = "", data: Mapping[str, Any] | None = None) -> Sent:
-        """Send a message to one agent, or to all (see `signal`); secrets in it are covered.
+    def send(
+        self,
+        to: str,
+        text: str,
+        *,
+        sender: str = "",
+        data: Mapping[str, Any] | None = None,
+        key: str = "",
+    ) -> Sent:
+        """Send a message to one agent, or to all, once for each `key` (see `signal`); secrets are covered.
 
         Raises NotFoundError for an agent that never checked in, LimitReachedError where its inbox is full;
         to all, those are told of in `refused`.
         """
-        return self._deliver(Sort.MESSAGE, to, sender, text, data)
+        return self._deliver(Sort.MESSAGE, to, sender, text, data, key=key)
 
     def require(self, agent: str) -> Agent:
         """Return how an agent stands, such as whether it should stop; raises NotFoundError."""
@@ -96,7 +107,19 @@ class Sending:
             )
         return found
 
-    def _deliver(self, sort: Sort, to: str, sender: str, text: str, data: Mapping[str, Any] | None) -> Sent:
+    def _deliver(
+        self,
+        sort: Sort,
+        to: str,
+        sender: str,
+        text: str,
+        data: Mapping[str, Any] | None,
+        *,
+        key: str,
+    ) -> Sent:
+        if len(key) > MOST_KEY:
+            raise UsageError(f"the key has {len(key):,} characters", hint=f"up to {MOST_KEY}, such as a UUID")
+        mark = digest("key", key) if key else ""
         if sender:
             checked_id(sender)
         most = MOST_TEXT if sort is Sort.MESSAGE else MOST_SHORT
@@ -115,7 +138,7 @@ class Sending:
             for name in everyone if to in EVERYONE else [to]:
                 try:
                     accepted[name] = self._store(
-                        connection, replace(letter, to=name), broadcast=to in EVERYONE
+                        connection, replace(letter, to=name), mark, broadcast=to in EVERYONE
                     )
                 except (LimitReachedError, UsageError) as error:
                     refused[name] = error
@@ -123,7 +146,10 @@ class Sending:
                 raise refused[to]
         return Sent(accepted, {name: str(error) for name, error in refused.items()})
 
-    def _store(self, connection: Connection, letter: Letter, *, broadcast: bool) -> int:
+    def _store(self, connection: Connection, letter: Letter, mark: str, *, broadcast: bool) -> int:
+        # Before all that may refuse it: what was accepted once is accepted.
+        if (before := messages.sent_before(connection, letter.to, letter.sender, mark)) is not None:
+            return before
         agent = rows.agent_of(connection, letter.to)
         if agent is None:
             raise NotFoundError(f'no agent "{letter.to}" has checked in', hint="`ragmem agents` lists all")
@@ -134,7 +160,7 @@ class Sending:
         else:
             messages.supersede(connection, agent.id, SUPERSEDES[letter.sort], letter.created)
             rows.put(connection, signalled(agent, letter), told_event=0)
-        number = messages.add(connection, letter)
+        number = messages.add(connection, letter, mark)
         happening = Happening.MESSAGE if letter.sort is Sort.MESSAGE else Happening.SIGNAL
         self._happened(
             connection,

@@ -11,6 +11,9 @@ from ragmem.errors import UsageError
 MOST_SHORT = 4_096
 """Characters of a task, a path, a reason."""
 
+MOST_KEY = 128
+"""Characters of the key by which a message that is sent again is known."""
+
 MOST_STATUS = 64
 """Characters of a status."""
 

@@ -61,9 +61,10 @@ def send_to_agent(call: Call) -> Result:
     agents, sender = call.memory.agents, given.get("from", "") or _named(call)
     sort, to = given["signal"], given["to"]
     if sort == Sort.MESSAGE:
-        sent = agents.send(to, given.get("message", ""), sender=sender)
+        sent = agents.send(to, given.get("message", ""), sender=sender, key=given.get("key", ""))
     else:
-        sent = agents.signal(sort, to=to, sender=sender, reason=given.get("message", ""))
+        reason, key = given.get("message", ""), given.get("key", "")
+        sent = agents.signal(sort, to=to, sender=sender, reason=reason, key=key)
     told = ", ".join(sent.accepted) or "nobody: no other agent has checked in"
     lines = [f"{sort} kept for {told}", *(f"refused by {name}: {why}" for name, why in sent.refused.items())]
     return Result("\n".join(lines), {"accepted": dict(sent.accepted), "refused": dict(sent.refused)})

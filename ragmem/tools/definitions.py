@@ -370,6 +370,7 @@ _FULL = (
             to=_text("Its id, or all"),
             message=_text("Text, or the reason of a signal"),
             signal=_text(enum=["message", "stop", "pause", "resume"], default="message"),
+            key=_text("To try again safely: the same key is sent once"),
             **{"from": _MY_ID},
         ),
         profile="full",

@@ -44,6 +44,7 @@ RELEASED = {
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
     ("store", 4): "ca5f71fd15cdcc23e43c565a2e594937",
     ("operational", 1): "b5260d2050781cada90c69c740759a58",
+    ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }
 """A step that was released is never edited: homes have its checksum, and would be refused."""
 

@@ -294,6 +294,14 @@ def test_a_full_inbox_answers_429_and_tells_when_to_come_again(small):
     assert [one["agent_id"] for one in everyone["refused"]] == ["full"]
 
 
+def test_a_signal_that_is_sent_again_with_its_key_is_stored_once(http):
+    beat(http, "keyed")
+    sent = [send(http, "keyed", "do it", key="9f0c") for _ in range(2)]
+    assert sent[0] == sent[1]
+    pending = http.get("/messages/pending", params={"agent_id": "keyed"}).json()["messages"]
+    assert [one["text"] for one in pending] == ["do it"]
+
+
 def test_agents_go_on_when_their_file_was_deleted_under_the_server(small):
     client, memory = small
     for _ in range(4):  # each of the threads has the file open

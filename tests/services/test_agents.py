@@ -369,6 +369,48 @@ def test_a_sender_that_is_killed_leaves_what_it_was_told_is_accepted(open_agents
     assert texts(agents, "one", limit=1_000) == [str(number) for number in range(len(waiting))]
 
 
+def test_what_a_sender_sends_again_with_the_same_key_is_stored_once(agents, open_agents, clock):
+    for name in ("one", "two"):
+        agents.heartbeat(name)
+    first = agents.send("one", "do it", sender="boss", key="k1")
+    assert open_agents().send("one", "do it", sender="boss", key="k1") == first
+    assert agents.send("one", "do it", sender="other", key="k1").accepted["one"] != first.accepted["one"]
+    assert texts(agents, "one") == ["do it", "do it"]
+    assert happened(agents, types=("message",)) == ["message", "message"]
+
+    # Of a broadcast that reached one of the two, the other one gets it, and nobody twice.
+    agents.send("one", "all hands", sender="boss", key="k2")
+    everyone = agents.send("all", "all hands", sender="boss", key="k2")
+    assert everyone == agents.send("all", "all hands", sender="boss", key="k2")
+    assert [texts(agents, name)[-1:] for name in ("one", "two")] == [["all hands"]] * 2
+    assert len(texts(agents, "one")) == 3
+
+    # Also once it is acknowledged, and where the inbox has become full meanwhile.
+    agents.acknowledge("one", [first.accepted["one"]])
+    assert open_agents(inbox=1).send("one", "do it", sender="boss", key="k1") == first
+    agents.signal("stop", to="one", sender="boss", key="k3")
+    agents.signal("resume", to="one", sender="boss")
+    agents.signal("stop", to="one", sender="boss", key="k3")
+    assert not agents.require("one").should_stop
+    with pytest.raises(UsageError, match="the key has 129 characters"):
+        agents.send("one", "x", key="k" * 129)
+
+
+def test_a_file_of_the_release_before_knows_keys_once_it_is_opened(agents, tmp_path, open_agents):
+    agents.heartbeat("one")
+    agents.send("one", "of before")
+    agents.close()
+    with closing(sqlite3.connect(tmp_path / OPERATIONAL_NAME)) as connection:
+        connection.execute("DROP INDEX messages_by_key")
+        connection.execute("ALTER TABLE messages DROP COLUMN key")
+        connection.execute("DELETE FROM migrations WHERE component = 'operational' AND version = 2")
+        connection.commit()
+    later = open_agents()
+    sent = later.send("one", "again", key="k")
+    assert later.send("one", "again", key="k") == sent
+    assert texts(later, "one") == ["of before", "again"]
+
+
 def test_a_file_that_is_deleted_under_open_agents_is_begun_anew(agents, tmp_path, open_agents):
     other = open_agents()
     agents.heartbeat("one")

@@ -20,6 +20,15 @@ def test_a_message_waits_until_it_is_acknowledged(call):
     assert "ann: working" in call("list_agents").text
 
 
+def test_a_message_that_is_sent_again_with_its_key_waits_once(call):
+    call("report_status", agent_id="bob")
+    sent = [
+        call("send_to_agent", to="bob", message="Once.", key="tides-1", **{"from": "ann"}) for _ in range(2)
+    ]
+    assert sent[0].data == sent[1].data
+    assert [one["text"] for one in call("check_messages", agent_id="bob").data["messages"]] == ["Once."]
+
+
 def test_a_signal_is_told_by_every_report_until_it_is_taken_back(call):
     call("report_status", agent_id="bob", status="working")
     call("send_to_agent", to="bob", signal="stop", message="The host goes down.")

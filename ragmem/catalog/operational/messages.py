@@ -14,10 +14,10 @@ from ragmem.domain.agents import Letter, Sort
 _COLUMNS = "id, agent, sender, sort, text, data, created_at, delivered_at"
 
 
-def add(connection: Connection, letter: Letter) -> int:
+def add(connection: Connection, letter: Letter, key: str = "") -> int:
     """Store what is sent, under the next number, which is returned."""
     (number,) = connection.execute(
-        "INSERT INTO messages (agent, sender, sort, text, data, created_at) VALUES (?,?,?,?,?,?)"
+        "INSERT INTO messages (agent, sender, sort, text, data, created_at, key) VALUES (?,?,?,?,?,?,?)"
         " RETURNING id",
         (
             letter.to,
@@ -26,9 +26,19 @@ def add(connection: Connection, letter: Letter) -> int:
             letter.text,
             orjson.dumps(letter.data).decode(),
             to_stamp(letter.created),
+            key,
         ),
     ).fetchone()
     return int(number)
+
+
+def sent_before(connection: Connection, agent: str, sender: str, key: str) -> int | None:
+    """Return the number of what this sender sent to an agent with this key, if that is kept."""
+    row = connection.execute(
+        "SELECT id FROM messages WHERE agent = ? AND sender = ? AND key = ? AND key <> ''",
+        (agent, sender, key),
+    ).fetchone()
+    return int(row[0]) if row else None
 
 
 def waiting(connection: Connection, agent: str, *, after: int, limit: int) -> list[Letter]:

@@ -48,7 +48,19 @@ CREATE TABLE events (
 );
 """
 
-OPERATIONAL = Schema("operational", (Migration(1, "tables", statements_of(_TABLES)),))
+_KEYS = """
+-- By which a sender that tries again is known to send the same; a digest, for it may be any text.
+ALTER TABLE messages ADD COLUMN key TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX messages_by_key ON messages (agent, sender, key) WHERE key <> '';
+"""
+
+OPERATIONAL = Schema(
+    "operational",
+    (
+        Migration(1, "tables", statements_of(_TABLES)),
+        Migration(2, "keys", statements_of(_KEYS), reads_without=True),
+    ),
+)
 """The tables of agents, their messages and what happened."""
 
 

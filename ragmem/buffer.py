@@ -166,7 +166,10 @@ def _standard_input(request: Request) -> bytes:
 
 def _read(path: str) -> str:
     with open(path, "rb") as file:
-        return _decoded(file.read(inbox.MOST_BYTES + 1), f'"{path}"')
+        raw = file.read(inbox.MOST_BYTES + 1)
+    if raw.startswith(_DOCUMENTS):
+        raise UsageError(f'"{path}" is a document, and the inbox takes texts', hint="leave out --buffer")
+    return _decoded(raw, f'"{path}"')
 
 
 def _decoded(raw: bytes, what: str) -> str:
@@ -222,4 +225,5 @@ def _moment(text: str, number: int) -> "datetime":
         ) from error
 
 
+_DOCUMENTS = (b"%PDF-", b"PK\x03\x04")  # PDF; office files and e-books
 _LINE_HINT = '{"text": "what to remember", "type": "decision", "title": "...", "tags": ["..."]}'

@@ -19,7 +19,7 @@ _FILES = 128
 _FORBIDDEN = (
     "socket.connect socket.bind socket.getaddrinfo socket.gethostbyname socket.sendto socket.sendmsg"
     " os.system os.exec os.posix_spawn os.fork os.forkpty os.remove os.rename os.rmdir os.mkdir os.truncate"
-    " os.chmod os.chown os.link os.symlink os.utime os.kill shutil.rmtree pty.spawn"
+    " os.chmod os.chown os.link os.symlink os.utime shutil.rmtree pty.spawn"
     " urllib.Request ftplib.connect http.client.connect"
 )
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

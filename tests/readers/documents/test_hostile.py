@@ -3,6 +3,8 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -204,6 +206,26 @@ def test_nothing_is_asked_of_an_address_that_a_document_names(tmp_path: Path) ->
                 assert "\n" not in error.problem  # noqa: PT017 - either way nothing may be asked
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "open('harm.txt', 'w')",
+        "__import__('os').remove('kept.txt')",
+        "__import__('subprocess').run(['true'])",
+        "__import__('os').system('true')",
+        "__import__('socket').create_connection(('127.0.0.1', 9))",
+    ],
+)
+def test_the_process_that_reads_can_do_nothing_else(deed: str, tmp_path: Path) -> None:
+    (tmp_path / "kept.txt").write_text("kept")
+    code = f"from ragmem.readers.documents.confinement import confine\nconfine(500)\n{deed}\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "PermissionError: a document cannot make its reader do this" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
 
 
 def test_a_document_that_takes_too_long_is_given_up_and_the_next_is_read(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import hostile
 import pytest
 from samples_pdf import SAMPLES
 
+from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.formats import pdf
 from ragmem.readers.documents.model import Converted, Limits, RefusedError
 
@@ -195,6 +196,8 @@ def test_a_scanned_page_is_read_by_tesseract(tmp_path: Path) -> None:
         canvas.drawImage(str(tmp_path / "scan.png"), 0, 400, 595, 288)
 
     assert "keeper signed the lease" in drawn(tmp_path / "a.pdf", page, limits=Limits()).parts[0].text
+    with Converter() as converter:  # where programs may not be started, but for this one
+        assert "keeper signed the lease" in converter.convert(tmp_path / "a.pdf").parts[0].text
 
 
 def test_a_pdf_with_a_password_is_refused_and_one_with_an_empty_password_is_read(tmp_path: Path) -> None:

@@ -174,6 +174,15 @@ def test_the_command_line_ingests_documents_and_shows_their_pages(
     assert "#page=2" not in block
 
 
+def test_the_inbox_takes_no_documents_and_says_how_to_hand_them_in(
+    ragmem: Callable[..., subprocess.CompletedProcess[str]], report: Path
+) -> None:
+    done = ragmem("ingest", "--buffer", str(report), **FAKE)
+    assert done.returncode == 2
+    assert "is a document, and the inbox takes texts" in done.stderr
+    assert "leave out --buffer" in done.stderr
+
+
 def test_without_the_extra_the_line_says_what_to_install(tmp_path: Path, report: Path) -> None:
     """A Python that has the project and the standard library alone reads no PDF, and says why."""
     import ragmem

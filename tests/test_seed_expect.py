@@ -195,6 +195,9 @@ def test_a_question_to_one_project_is_asked_of_it_alone(seed):
     refused = seed(question.replace("user", "nope"))
     assert refused.returncode == 2
     assert refused.stderr.startswith('ragmem: expect.toml:1: there is no project "nope"\n')
+    long = seed(question.replace("harbour bell", "bell " * 5_000))
+    assert long.returncode == 2
+    assert long.stderr.startswith("ragmem: expect.toml:1: the question has ")
 
 
 def test_a_first_file_is_written_from_what_there_is_and_holds(home, ragmem):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem.cli.common import bold, dim, printable, say, tell
 from ragmem.config.expectations import Asked, Expectations, read_expectations
-from ragmem.errors import ConfigError, NotFoundError, UsageError
+from ragmem.errors import ConfigError, UsageError
 from ragmem.services.expecting import Outcome, Verdict, compare
 from ragmem.services.outcome_reports import annotations, junit, path_from, summary, told
 
@@ -57,7 +57,7 @@ class Wish:
 
 
 def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -> Verdict:
-    """Return what became of the expectations; raises ConfigError for a project that is not there."""
+    """Return what became of the expectations; raises ConfigError for a question that cannot be asked."""
     from ragmem.services.asking import Question
 
     degraded: dict[str, None] = {}
@@ -65,11 +65,11 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
     def ask(asked: Asked, limit: int) -> "Answer":
         try:
             projects = memory.named_projects([asked.project]) if asked.project else None
-        except NotFoundError as error:
+            question = Question(asked.question, projects=projects, limit=limit)
+            answer = memory.query(asked.question, question=question)
+        except UsageError as error:
+            # No such project, or no question: too long a text is none.
             raise ConfigError(f"{expected.path}:{asked.line}: {error}", hint=error.hint) from error
-        answer = memory.query(
-            asked.question, question=Question(asked.question, projects=projects, limit=limit)
-        )
         if answer.rung == "text":
             degraded.update(dict.fromkeys(answer.notes))
         return answer

@@ -46,6 +46,7 @@ def walk(home, steps, *, size=(80, 24), light=False, before=None):
             if memory.is_stored():
                 memory.prepare()
             app = Explorer(reader, light=light)
+            app.animation_level = "none"
             if before is not None:
                 before(app)
             async with app.run_test(size=size, notifications=True) as pilot:

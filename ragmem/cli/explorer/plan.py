@@ -23,6 +23,9 @@ BUDGET_S = 60.0
 """Seconds in which memories are compared that never were; the next plan goes on."""
 
 
+TITLE = "What gc would do; nothing of this is done here, but by `ragmem gc`"
+
+
 class PlanList(ListPane):
     """The decisions that change something, and what another rule would have taken."""
 
@@ -40,6 +43,7 @@ class PlanList(ListPane):
     def __init__(self) -> None:
         super().__init__()
         self._plan: Plan | None = None
+        self.summary = ""
 
     def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Make the plan, once; connections that were missing are made on the way."""
@@ -56,12 +60,17 @@ class PlanList(ListPane):
             wanted = asked.of(key)
             items = [item for item in items if not wanted or getattr(item, key) in wanted]
         counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
-        summed = ", ".join(f"{action} by {rule} {count:,}" for (action, rule), count in counts[:6])
+        summed = [f"{action} by {rule} {count:,}" for (action, rule), count in counts]
         left = plan.searched - plan.leaving
-        told = f"{summed}   searched {plan.searched:,} now, {left:,} afterwards"
+        summed.append(f"searched {plan.searched:,} now, {left:,} afterwards")
         if plan.uncompared:
-            told += f"   {plan.uncompared:,} not compared yet"
-        return Page([_row(item) for item in items], told=told)
+            summed.append(f"{plan.uncompared:,} not compared yet")
+        self.summary = ", ".join(summed)
+        return Page([_row(item) for item in items])
+
+    async def _load(self, pause: float) -> None:
+        await super()._load(pause)
+        self.screen.query_one(".title", Static).update(f"{TITLE}\n{self.summary}")
 
     def values(self) -> dict[str, list[str]]:
         """Return the actions and rules of the plan."""
@@ -94,11 +103,7 @@ class PlanScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
-        yield Static(
-            "What gc would do\nNothing of this is done here: `ragmem gc` carries a plan out.",
-            markup=False,
-            classes="title",
-        )
+        yield Static(TITLE, markup=False, classes="title")
         yield PlanList()
         yield Footer(compact=True)
 

@@ -92,7 +92,10 @@ def _watch(memory_mb: int) -> None:
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
     path, _, flags = arguments
-    return isinstance(flags, int) and bool(flags & _WRITING) and path != os.devnull
+    # A number is a file or pipe that is open already.
+    return (
+        isinstance(flags, int) and bool(flags & _WRITING) and path != os.devnull and not isinstance(path, int)
+    )
 
 
 def _is_strange(event: str, arguments: tuple[Any, ...]) -> bool:

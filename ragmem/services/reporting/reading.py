@@ -15,8 +15,19 @@ from ragmem.services.plots.model import Plot
 LAYERS = 5
 """Sources that are told apart; the rest are added up."""
 
-SHIPPED = frozenset({*CURATED, "reflections", "sessions", "transcripts", "documents", "ingest"})
-"""Sources whose names tell nothing of a person: those of sources.toml, and what was handed in."""
+SHIPPED = frozenset(
+    {
+        *CURATED,
+        "reflections",
+        "sessions",
+        "transcripts",
+        "documents",
+        "ingest",
+        "consolidated",
+        "graph",
+    }
+)
+"""Sources whose names tell nothing of a person: those of sources.toml, and those that ragmem gives itself."""
 
 LONGEST = 15
 """Bars of a list."""

@@ -1,13 +1,18 @@
 """The numbers of plots: those of a home whose content is known, of one project or of all."""
 
+import tomllib
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from ragmem.catalog.figures import Figures, Given
 from ragmem.cli.inspect_plots import PlotName
+from ragmem.services.gc_lifecycle import CONSOLIDATED
+from ragmem.services.hand_in import SOURCE
 from ragmem.services.plots.numbers import table_of
 from ragmem.services.reporting.latency import Latency, latency_plot, measured
+from ragmem.services.reporting.reading import SHIPPED
 from ragmem.services.reporting.report import CHAPTERS
 from ragmem.services.reporting.table import PLOTS
 
@@ -162,3 +167,8 @@ def test_questions_of_the_latency_are_no_recalls(opened):
     assert all(one > 0 for one in found.others)
     opened.absorb_recalls()
     assert opened.catalog.lives.recalls() == before
+
+
+def test_the_names_of_shipped_sources_are_no_secret():
+    shipped = tomllib.loads((Path(__file__).parents[3] / "sources.toml").read_text())["sources"]
+    assert set(shipped) | {CONSOLIDATED, SOURCE} <= SHIPPED

@@ -180,6 +180,14 @@ def test_shells_man_and_assistants_find_their_files(empty, checkout, place, sour
     assert (empty / "share" / place).read_bytes() == (checkout / source).read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("shell", "source"), [("bash", "ragmem.bash"), ("zsh", "_ragmem"), ("fish", "ragmem.fish")]
+)
+def test_it_knows_its_completions(run, checkout, shell, source):
+    shown = run("completions", "show", shell)
+    assert (shown.stdout, shown.stderr) == ((checkout / "completions" / source).read_text(), "")
+
+
 def test_the_version_comes_from_one_place(run):
     # pyproject.toml reads it from ragmem/__init__.py, so both are this one.
     assert run("--version").stdout == f"ragmem {ragmem.__version__}\n"

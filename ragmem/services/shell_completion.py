@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import ragmem
 from ragmem.config.places import shipped
 from ragmem.errors import ConfigError, StorageError, UsageError
 
@@ -62,9 +63,15 @@ def script_of(shell: ShellName) -> bytes:
         return shipped(name).read_bytes()
     except ConfigError:
         # The wheel puts it where shells look that share its prefix, outside of the package.
-        for file in importlib.metadata.files("ragmem") or ():
-            if file.as_posix().endswith(installed):
-                return Path(str(file.locate())).read_bytes()
+        recorded = [
+            Path(str(file.locate()))
+            for file in importlib.metadata.files("ragmem") or ()
+            if file.as_posix().endswith(installed)
+        ]
+        # `pip install --target` moves it after having written down where it is.
+        for place in (*recorded, Path(ragmem.__file__).parents[1] / installed):
+            if place.is_file():
+                return place.read_bytes()
         raise
 
 

@@ -332,3 +332,52 @@ def test_offline_keeps_from_other_machines_and_not_from_this_one(protocol, pdf, 
 
     converted, warnings, _ = _read(protocol, pdf)
     assert (converted.title, warnings) == ("The quay of Oslo", [])
+
+
+def test_the_pieces_of_a_paragraph_are_one_text_and_circles_end(pdf):
+    document = {
+        "body": {"children": [{"$ref": "#/groups/0"}, {"$ref": "#/groups/1"}]},
+        "groups": [
+            {
+                "label": "inline",
+                "children": [{"$ref": "#/texts/0"}, {"$ref": "#/texts/1"}, {"$ref": "#/texts/2"}],
+            },
+            {
+                "label": "list",
+                "children": [{"$ref": "#/groups/1"}, {"$ref": "#/groups/1"}, {"$ref": "#/texts/3"}],
+            },
+        ],
+        "texts": [
+            {"self_ref": "#/texts/0", "label": "text", "text": "The depth", "prov": []},
+            {"self_ref": "#/texts/1", "label": "formula", "text": "d = vt/2", "prov": []},
+            {"self_ref": "#/texts/2", "label": "text", "text": "is in metres.", "prov": []},
+            {"self_ref": "#/texts/3", "label": "list_item", "text": "once", "prov": []},
+        ],
+    }
+
+    converted, warnings, _ = _read("docling", pdf, answer={"quay.json": document})
+
+    assert warnings == []
+    (part,) = converted.parts
+    assert part.text == "The depth $d = vt/2$ is in metres.\n\n- once"
+    assert part.locator == ""
+
+
+def test_control_characters_in_an_answer_are_left_out(pdf):
+    items = [{"type": "text", "text": "de\x00ep\x1b[31m water", "page_idx": 0}]
+
+    converted, _, _ = _read("mineru", pdf, answer={"a_content_list.json": items})
+
+    assert converted.parts[0].text == "deep[31m water"
+
+
+@pytest.mark.parametrize(
+    "content", [{"body": {"children": [7]}, "texts": []}, {"body": []}, [1], {"body": {"children": "x"}}]
+)
+def test_an_answer_of_another_shape_is_a_warning(protocol, pdf, content):
+    name = "a.json" if protocol == "docling" else "a_content_list.json"
+
+    converted, (warning,), _ = _read(protocol, pdf, answer={name: content})
+
+    assert converted is None
+    assert "\n" not in warning

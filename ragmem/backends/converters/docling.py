@@ -7,7 +7,7 @@ Shapes: github.com/docling-project/docling-serve (v1 API) and docling-core's Doc
 import base64
 import binascii
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,7 @@ def _converted(document: Any, limits: Limits, bundle: Bundle | None, name: str) 
     pages = Pages(limits)
     beside = _beside(document)
     try:
-        for item in _in_order(document, document["body"], depth=0):
+        for item in _in_order(document, document["body"], set()):
             if item.get("self_ref") not in beside:
                 _add(pages, document, item, lambda each: _image(each, bundle, name))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -112,24 +112,42 @@ def _converted(document: Any, limits: Limits, bundle: Bundle | None, name: str) 
 
 
 def _in_order(
-    document: Mapping[str, Any], node: Mapping[str, Any], *, depth: int
+    document: Mapping[str, Any], node: Mapping[str, Any], seen: set[str], *, depth: int = 0
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield what the reading order has: texts, tables, pictures; groups are gone into."""
+    """Yield what the reading order has, each once: texts, tables, pictures; groups are gone into."""
     if depth > _DEPTH_MAX:
         return
     for reference in node.get("children") or []:
+        place = _place(reference)
         item = _resolved(document, reference)
-        if item is None:
+        if item is None or place in seen:
             continue
-        if "label" in item and not str(item.get("self_ref", "")).startswith("#/groups/"):
+        seen.add(place)
+        if not place.startswith("#/groups/"):
             yield item
-        yield from _in_order(document, item, depth=depth + 1)
+        elif item.get("label") == "inline":
+            yield _line(list(_in_order(document, item, seen, depth=depth + 1)))
+            continue
+        yield from _in_order(document, item, seen, depth=depth + 1)
+
+
+def _line(items: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the pieces of one paragraph, which docling tells apart by their fonts, as one text."""
+    told = [
+        f"${item.get('text') or ''}$" if item.get("label") == "formula" else str(item.get("text") or "")
+        for item in items
+    ]
+    prov: Any = next((item["prov"] for item in items if item.get("prov")), [])
+    return {"label": "text", "text": " ".join(filter(None, told)), "prov": prov}
+
+
+def _place(reference: Mapping[str, Any]) -> str:
+    return str(reference.get("$ref") or reference.get("cref") or "")
 
 
 def _resolved(document: Mapping[str, Any], reference: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what a reference like "#/texts/3" means, or None."""
-    _, _, place = str(reference.get("$ref") or reference.get("cref") or "").partition("#/")
-    kind, _, index = place.partition("/")
+    kind, _, index = _place(reference).removeprefix("#/").partition("/")
     some = document.get(kind)
     if not isinstance(some, list) or not index.isdecimal() or int(index) >= len(some):
         return None
@@ -141,7 +159,7 @@ def _beside(document: Mapping[str, Any]) -> set[str]:
     """Return the references of captions and footnotes, which are told with what they belong to."""
     owners = [*(document.get("tables") or []), *(document.get("pictures") or [])]
     named = [each for owner in owners for key in ("captions", "footnotes") for each in owner.get(key) or []]
-    return {str(each.get("$ref") or each.get("cref")) for each in named}
+    return {_place(each) for each in named}
 
 
 def _add(
@@ -151,7 +169,7 @@ def _add(
     image: Callable[[Mapping[str, Any]], bytes],
 ) -> None:
     page = next((int(each["page_no"]) for each in item.get("prov") or [] if each.get("page_no")), 0)
-    label = str(item["label"]).lower()
+    label = str(item.get("label") or "").lower()
     caption, notes = _told(document, item, "captions"), _told(document, item, "footnotes")
     if "data" in item and isinstance(item["data"], dict):
         pages.add(page, "\n\n".join(filter(None, [written(_table(item["data"]), caption=caption), notes])))

@@ -1,14 +1,17 @@
 """Rows of cells become the tables that a person sees in them: apart by what is empty, with their headings."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragmem.readers.documents.tables import written
 
 ROWS_PER_PART = 200  # some 20,000 characters of an ordinary sheet: what a person would still scroll through
+_DEPTH_MAX = 50  # regions within regions; no person lays out a sheet like that
 _GAP = 2  # empty rows that may come before a row of totals
 _HEADING_LENGTH = 60  # characters that the cells of a heading have at most, on average
+_TIME = re.compile(r"(?:19|20)\d\d(?:-\d\d-\d\d)?")
 _NUMBER = re.compile(
     r"""[-+(]?\s*(?:[$€£¥₹]|[A-Z]{3}\s)?\s*[-+]?\d[\d\s.,'_]*(?:[eE][-+]?\d+)?\s*(?:%|[$€£¥₹]|\s[A-Z]{3})?\)?
     | \d{4}-\d{2}-\d{2}(?:[T\s]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[-+]\d{2}:?\d{2})?)?
@@ -103,10 +106,15 @@ def pieces(block: Block, *, rows: int = ROWS_PER_PART) -> Iterator[Piece]:
 
 
 def parts(found: Sequence[Piece], *, rows: int = ROWS_PER_PART) -> list[list[Piece]]:
-    """Return the pieces in groups that have about so many rows each; one group where they are few."""
+    """Return the pieces in groups that have about so many rows each; one group where they are few.
+
+    From top to bottom, so that rows of tables side by side are near each other. Groups may overlap.
+    """
     groups: list[list[Piece]] = []
     count = 0
-    for piece in found:
+    # In their own order where they are few, which is that of reading.
+    few = sum(piece.count for piece in found) <= rows
+    for piece in found if few else sorted(found, key=lambda piece: piece.first):
         if not groups or count + piece.count > rows:
             groups.append([])
             count = 0
@@ -115,18 +123,23 @@ def parts(found: Sequence[Piece], *, rows: int = ROWS_PER_PART) -> list[list[Pie
     return groups
 
 
-def _cut(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def _cut(rows: Sequence[Row], *, depth: int = 0) -> Iterator[list[Row]]:
     """Yield regions that no empty row and no empty column goes through."""
     for band in _bands(rows):
         runs = _runs(sorted({column for _, cells in band for column in cells}))
-        if len(runs) == 1:
+        if len(runs) == 1 or depth > _DEPTH_MAX:
             yield band
             continue
-        for left, right in runs:
-            some = [
-                (number, {c: v for c, v in cells.items() if left <= c <= right}) for number, cells in band
-            ]
-            yield from _cut([(number, cells) for number, cells in some if cells])
+        starts = [left for left, _ in runs]
+        regions: list[list[Row]] = [[] for _ in runs]
+        for number, cells in band:
+            within: dict[int, dict[int, Value]] = {}
+            for column, value in cells.items():
+                within.setdefault(bisect_right(starts, column) - 1, {})[column] = value
+            for index, some in within.items():
+                regions[index].append((number, some))
+        for region in regions:
+            yield from _cut(region, depth=depth + 1)
 
 
 def _bands(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -183,19 +196,35 @@ def _heading(rows: Sequence[Row], left: int, right: int, *, known: bool) -> int:
     if right == left or not rows or (len(rows) == 1 and not known):
         return 0
     first = list(rows[0][1].values())
-    if any(value.spread for value in first) and len(rows) > 2 and _words(rows[0]) and _words(rows[1]):
+    names = _is_names(rows[0], left)
+    if any(value.spread for value in first) and len(rows) > 2 and names and _is_names(rows[1], left):
         return 2
     if known:
         return 1
-    short = sum(len(value.text) for value in first) <= _HEADING_LENGTH * len(first)
     filled = len(first) * 2 > right - left + 1
-    if not (_words(rows[0]) and short and filled) or _is_form(rows, left, right):
-        return 0
-    return 1
+    return int(names and filled and _is_short(rows) and not _is_form(rows, left, right))
 
 
-def _words(row: Row) -> bool:
-    return all(value.is_text for value in row[1].values())
+def _is_names(row: Row, left: int) -> bool:
+    """Tell whether a row can be a heading: words, or years or days in their order after one or none."""
+    values = [value for _, value in sorted(row[1].items())]
+    if all(value.is_text for value in values):
+        return True
+    rest = values[1:] if left in row[1] else values
+    times = [value.text for value in rest if _TIME.fullmatch(value.text)]
+    is_run = len(times) > 1 and (times == sorted(set(times)) or times == sorted(set(times), reverse=True))
+    words = values[0].is_text or left not in row[1]
+    return words and is_run and all(value.is_text or value.text in times for value in rest)
+
+
+def _is_short(rows: Sequence[Row]) -> bool:
+    """Tell whether the first row is no longer than a heading, or longer than the answers below it."""
+    first = [len(value.text) for value in rows[0][1].values()]
+    if sum(first) <= _HEADING_LENGTH * len(first):
+        return True
+    below = [value for _, cells in rows[1:] for value in cells.values()]
+    lengths = sum(len(value.text) for value in below)
+    return not all(value.is_text for value in below) or lengths * len(first) < sum(first) * len(below)
 
 
 def _is_form(rows: Sequence[Row], left: int, right: int) -> bool:

@@ -82,6 +82,13 @@ def test_a_table_without_a_heading_gets_none(read_bytes):
     assert "2031-01-01: " not in text
 
 
+def test_questions_as_long_as_sentences_are_a_heading(read_bytes):
+    long = "How satisfied were you with the way in which the harbour office answered your letters this year"
+    text = read_bytes(f"Name,{long}?,{long} before?\nAda,4,5\nBen,2,1\n".encode()).parts[0].text
+
+    assert f"Name: Ada; {long}?: 4; {long} before?: 5." in text
+
+
 def test_lines_before_the_heading_are_the_caption(read_bytes):
     text = read_bytes(b"Fees of the harbour\n\nPort,Fee,Since\nOslo,12,2030\n").parts[0].text
 

@@ -156,6 +156,42 @@ def test_a_title_above_a_table_is_its_caption(saved):
     assert "Fees of the harbour. Port: Oslo; Fee: 12; Since: 2030." in text
 
 
+def test_years_in_their_order_are_a_heading(saved):
+    text = saved(_sheet([["Port", 2029, 2030, 2031], ["Oslo", 12, 13, 14], ["Moss", 5, 6, 7]])).parts[0].text
+
+    assert "Port: Oslo; 2029: 12; 2030: 13; 2031: 14." in text
+
+
+def test_years_in_a_row_of_values_are_no_heading(saved):
+    text = saved(_sheet([["Oslo", 2031, 1999, 2030], ["Moss", 2001, 2002, 1988]])).parts[0].text
+
+    assert "2031: 2001" not in text
+
+
+def test_regions_side_by_side_in_thousands_cost_no_more_than_their_cells(saved):
+    book = _sheet([])
+    for row in range(1, 12):
+        for column in range(1, 4_000, 2):
+            book.active.cell(row, column, "x")
+
+    parts = saved(book, characters=1_000_000).parts
+
+    assert sum(part.text.count("\nx") for part in parts) == 22_000
+    assert len({part.locator for part in parts}) == len(parts)
+
+
+def test_long_tables_side_by_side_have_places_of_their_own(saved):
+    book = _sheet([["Day", "Tide", None, "Ship", "Crew"]])
+    for number in range(150):
+        book.active.append([number, f"tide {number}", None, f"ship {number}", number])
+
+    parts = saved(book).parts
+
+    assert [part.locator for part in parts] == ["sheet=Costs&rows=1-151", "sheet=Costs&rows=1-151&part=2"]
+    assert "Day: 149; Tide: tide 149." in parts[0].text
+    assert "Ship: ship 149; Crew: 149." in parts[1].text
+
+
 def test_names_with_values_are_told_as_such(saved):
     text = saved(_sheet([["Owner:", "Jane"], ["Approved:", date(2030, 1, 2)], ["Limit:", 12]])).parts[0].text
 

@@ -1,6 +1,8 @@
 """Excel workbooks: a part for each sheet, and for each 200 rows of a long one, with what the cells show."""
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import quote
 
 from ragmem.readers.documents.archives import opened as opened_archive
@@ -78,13 +80,17 @@ def _sheet(
     groups = parts(told)
     ranges = [(group[0].first, max(piece.last for piece in group)) for group in groups]
     notes, pictures = _notes(package, sheet, cells, ranges, seen)
+    places: Counter[str] = Counter()
     for index in range(max(1, len(groups))):
         group = groups[index] if groups else []
         text = "\n\n".join(
             filter(None, [_heading(sheet, index), *(piece.text for piece in group), *notes[index]])
         )
         if group or notes[index]:
-            yield _part(sheet, text, group, pictures[index], is_whole=len(groups) <= 1)
+            part = _part(sheet, text, group, pictures[index], is_whole=len(groups) <= 1)
+            # Tables side by side may be of the same rows, and two memories cannot have one place.
+            places[part.locator] += 1
+            yield part if places[part.locator] == 1 else _numbered(part, places[part.locator])
 
 
 def _heading(sheet: SheetEntry, index: int) -> str:
@@ -102,6 +108,10 @@ def _part(
     if sheet.is_hidden:
         label += " (hidden)"
     return Part(text, locator, label, sheet.name, tuple(pictures))
+
+
+def _numbered(part: Part, number: int) -> Part:
+    return replace(part, locator=f"{part.locator}&part={number}", label=f"{part.label}, part {number}")
 
 
 def _notes(

@@ -264,7 +264,7 @@ CASES = (
         "a folder without text files",
         "ingest empty",
         2,
-        'the folder "~/empty" holds no text files',
+        'the folder "~/empty" holds no text files and no documents',
         lambda home: (home.root / "empty").mkdir(),
     ),
     Case("a folder of code that does not exist", "ingest --code nope", 2, 'there is no folder "nope"'),

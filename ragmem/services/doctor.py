@@ -6,6 +6,7 @@ from dataclasses import replace
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor_agents import AGENTS
 from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
+from ragmem.services.doctor_documents import DOCUMENTS
 from ragmem.services.doctor_events import EVENTS
 from ragmem.services.doctor_extraction import EXTRACTION_CHECKS
 from ragmem.services.doctor_home import HOME_CHECKS
@@ -23,7 +24,7 @@ def examine(patient: Patient) -> Report:
     models = list(_run(MODEL_CHECKS, patient))
     patient = replace(patient, answered=not _any_failed(one for one in models if one.name == "embedder"))
     inside: list[Check] = []
-    beside = (*EVENTS, *TRANSCRIPTS, *WIRING, *AGENTS)
+    beside = (*DOCUMENTS, *EVENTS, *TRANSCRIPTS, *WIRING, *AGENTS)
     if _can_be_examined(patient):
         inside += _run(FIRST, patient)
         if not _any_failed(inside):
@@ -36,7 +37,7 @@ def examine(patient: Patient) -> Report:
                 inside += _run(SECRETS, patient)
         else:
             # How far each transcript was read is in the database as well.
-            beside = (*EVENTS, *WIRING, *AGENTS)
+            beside = (*DOCUMENTS, *EVENTS, *WIRING, *AGENTS)
         only_reads = patient.read_only or patient.catalog.database.read_only
         # Only in what is otherwise sound: a write may mend what was found, or hide it. A cap that is reached
         # would stop the canary's vector, which is no damage.

@@ -174,6 +174,20 @@ def test_the_command_line_ingests_documents_and_shows_their_pages(
     assert "#page=2" not in block
 
 
+def test_doctor_tells_of_documents_where_a_source_has_any(
+    ragmem: Callable[..., subprocess.CompletedProcess[str]], report: Path
+) -> None:
+    ragmem("ingest", str(report), **FAKE)
+
+    def checks(**more: str) -> list[tuple[str, str]]:
+        told = json.loads(ragmem("doctor", "--json", **FAKE, **more).stdout)
+        return [(one["status"], one["detail"]) for one in told["checks"] if one["name"] == "documents"]
+
+    assert checks() == []
+    ((status, detail),) = checks(RAGMEM_SOURCES_DOCUMENTS_ENABLED="true")
+    assert (status, detail.split(",")[0]) == ("ok", "documents can be read")
+
+
 def test_the_inbox_takes_no_documents_and_says_how_to_hand_them_in(
     ragmem: Callable[..., subprocess.CompletedProcess[str]], report: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ragmem.readers.documents.formats.package import child, every, local, within
+from ragmem.readers.documents.formats.package import child, every, local, whole, within
 from ragmem.readers.documents.tables import written
 
 _MOST_POINTS = 5_000
@@ -52,9 +52,8 @@ def _points(series: Any, name: str) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for point in every(child(series, name) if level is None else level, "pt"):
         text = next((each.text or "" for each in point if local(each) == "v"), "")
-        index = point.get("idx") or ""
-        if index.isdigit() and len(found) < _MOST_POINTS:
-            found.append((int(index), _number(text)))
+        if len(found) < _MOST_POINTS:
+            found.append((whole(point.get("idx"), len(found)), _number(text)))
     return found
 
 

@@ -1,6 +1,7 @@
 """The parts of an Office file (OPC, ECMA-376 part 2): their XML, what they refer to, and who made it when."""
 
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ _STRICT = {
     b"http://purl.oclc.org/ooxml/drawingml/": b"http://schemas.openxmlformats.org/drawingml/2006/",
     b"http://purl.oclc.org/ooxml/": b"http://schemas.openxmlformats.org/",
 }
+
+_WHOLE = re.compile(r"-?[0-9]{1,10}")
 
 PROPERTIES = {
     "title": "title",
@@ -158,6 +161,11 @@ def value(node: Any, name: str, default: str = "") -> str:
         if str(key).rpartition("}")[2] == name:
             return str(found)
     return default
+
+
+def whole(text: str | None, default: int) -> int:
+    """Return a whole number of at most ten digits, the default for any other text."""
+    return int(text) if text and _WHOLE.fullmatch(text) else default
 
 
 def relation_id(node: Any, name: str = "id") -> str:

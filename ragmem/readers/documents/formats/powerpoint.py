@@ -63,7 +63,7 @@ def read(path: str, limits: Limits) -> Converted:
 def _size(root: Any) -> tuple[int, int]:
     node = child(root, "sldSz")
     found = [value(node, name) if node is not None else "" for name in ("cx", "cy")]
-    width, height = (int(each) if each.isdecimal() and int(each) else 0 for each in found)
+    width, height = (max(package.whole(each, 0), 0) for each in found)
     return width or _WIDTH, height or _HEIGHT
 
 
@@ -172,9 +172,9 @@ def _transform(shape: Any) -> tuple[int, int, int, int] | None:
         node = child(holder, "xfrm")
         offset, extent = child(node, "off"), child(node, "ext")
         if offset is not None and extent is not None:
-            found = [offset.get("x"), offset.get("y"), extent.get("cx"), extent.get("cy")]
-            numbers = [int(each) for each in found if each and each.lstrip("-").isdecimal()]
-            return (numbers[0], numbers[1], numbers[2], numbers[3]) if len(numbers) == 4 else None
+            left, top = (package.whole(offset.get(name), 0) for name in ("x", "y"))
+            width, height = (package.whole(extent.get(name), 0) for name in ("cx", "cy"))
+            return left, top, width, height
     return None
 
 

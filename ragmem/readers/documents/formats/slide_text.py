@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragmem.readers.documents.formats import equations, marks, spans
-from ragmem.readers.documents.formats.package import Relation, child, every, local, relation_id, value, within
+from ragmem.readers.documents.formats.package import (
+    Relation,
+    child,
+    every,
+    local,
+    relation_id,
+    value,
+    whole,
+    within,
+)
 from ragmem.readers.documents.formats.spans import Cell
 
 _MONOSPACED = re.compile(r"courier|consol|mono|menlo|monaco|fixed", re.IGNORECASE)
@@ -38,14 +47,13 @@ def body(node: Any, relations: Mapping[str, Relation], *, is_list: bool = False)
 
 def _paragraph(node: Any, text: str, *, is_list: bool, counts: dict[int, int]) -> tuple[str, bool]:
     properties = child(node, "pPr")
-    deep = properties.get("lvl") if properties is not None else None
-    level = min(int(deep), _MOST_LEVELS) if deep and deep.isdecimal() else 0
+    deep = whole(properties.get("lvl"), 0) if properties is not None else 0
+    level = min(max(deep, 0), _MOST_LEVELS)
     for deeper in [each for each in counts if each > level]:
         del counts[deeper]
     numbered = child(properties, "buAutoNum")
     if numbered is not None:
-        start = numbered.get("startAt") or "1"
-        counts[level] = counts.get(level, (int(start) if start.isdecimal() else 1) - 1) + 1
+        counts[level] = counts.get(level, whole(numbered.get("startAt"), 1) - 1) + 1
         return marks.item(text, level=level, label=f"{counts[level]}."), True
     counts.pop(level, None)
     has_bullet = child(properties, "buChar") is not None or child(properties, "buBlip") is not None
@@ -75,8 +83,7 @@ def _run(node: Any, relations: Mapping[str, Relation]) -> str:
     properties = child(node, "rPr")
     if properties is None or not text.strip():
         return text
-    raised = properties.get("baseline") or "0"
-    if raised.lstrip("-").isdecimal() and int(raised) > 0:
+    if whole(properties.get("baseline"), 0) > 0:
         text = marks.raised(text)
     if (properties.get("strike") or "noStrike") != "noStrike":
         text = marks.struck(text)
@@ -118,5 +125,4 @@ def table(node: Any, relations: Mapping[str, Relation]) -> str:
 
 
 def _span(node: Any, name: str) -> int:
-    text = node.get(name) or "1"
-    return min(int(text), _MOST_SPAN) if text.isdecimal() and len(text) < 7 else 1
+    return min(max(whole(node.get(name), 1), 1), _MOST_SPAN)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragmem.readers.documents.formats import marks, spans
-from ragmem.readers.documents.formats.package import child, local, value, within
+from ragmem.readers.documents.formats.package import child, local, value, whole, within
 from ragmem.readers.documents.formats.spans import Cell
 from ragmem.readers.documents.formats.word_runs import Line
 from ragmem.readers.documents.formats.word_story import Story
@@ -117,10 +117,10 @@ def _label(properties: Any, story: Story, style: str) -> tuple[str | None, int]:
     if own is not None:
         listed, deep = child(own, "numId"), child(own, "ilvl")
         number = value(listed, "val") if listed is not None else number
-        level = int(value(deep, "val")) if deep is not None and value(deep, "val").isdecimal() else level
+        level = whole(value(deep, "val"), level) if deep is not None else level
     if not story.numbering.is_list(number):
         return None, 0
-    level = min(level, _MOST_LEVELS)
+    level = min(max(level, 0), _MOST_LEVELS)
     return story.numbering.next_label(number, level), level
 
 
@@ -140,11 +140,11 @@ def _table(node: Any, story: Story, depth: int) -> Iterator[Block]:
         for cell in _cells(row):
             settings = child(cell, "tcPr")
             wide = child(settings, "gridSpan")
-            width = int(value(wide, "val")) if wide is not None and value(wide, "val").isdecimal() else 1
+            width = max(whole(value(wide, "val"), 1), 1) if wide is not None else 1
             merged = child(settings, "vMerge")
             going_on = merged is not None and value(merged, "val", "continue") == "continue"
             line.append((at, min(width, 500), "" if going_on else _cell(cell, story, depth, below), going_on))
-            at += max(width, 1)
+            at += width
         placed.append(line)
     marked = 0
     while marked < len(rows) and switch(child(rows[marked], "trPr"), "tblHeader"):
@@ -175,9 +175,7 @@ def _cells(row: Any) -> Iterator[Any]:
 
 def _skipped(row: Any) -> int:
     before = within(row, "trPr", "gridBefore")
-    return (
-        min(int(value(before, "val")), 500) if before is not None and value(before, "val").isdecimal() else 0
-    )
+    return min(max(whole(value(before, "val"), 0), 0), 500) if before is not None else 0
 
 
 def _spanning(placed: list[list[tuple[int, int, str, Any]]]) -> list[list[Cell]]:

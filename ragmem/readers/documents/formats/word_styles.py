@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragmem.readers.documents.formats.package import child, every, local, value, within
+from ragmem.readers.documents.formats.package import child, every, local, value, whole, within
 
 BODY = 9
 """The outline level of text that is no heading; 0 to 8 are headings."""
@@ -69,7 +69,7 @@ class Styles:
         for style in self.chain(identity):
             level = within(style, "pPr", "outlineLvl")
             if level is not None:
-                return _whole(value(level, "val"), BODY)
+                return whole(value(level, "val"), BODY)
         for name in self.names(identity):
             if found := re.fullmatch(r"heading ([1-9])", name):
                 return int(found[1]) - 1
@@ -81,7 +81,7 @@ class Styles:
         for style in self.chain(identity):
             properties = within(style, "pPr", "numPr")
             if level is None and (each := child(properties, "ilvl")) is not None:
-                level = _whole(value(each, "val"), 0)
+                level = whole(value(each, "val"), 0)
             if not number and (each := child(properties, "numId")) is not None:
                 number = value(each, "val")
         return number, level
@@ -209,7 +209,7 @@ def _levels(abstract: Any) -> dict[int, Level]:
     found = {}
     for each in abstract if abstract is not None else ():
         if local(each) == "lvl":
-            found[_whole(value(each, "ilvl"), 0)] = _level(each)
+            found[whole(value(each, "ilvl"), 0)] = _level(each)
     return found
 
 
@@ -219,7 +219,7 @@ def _level(node: Any) -> Level:
         return "" if each is None else value(each, "val")
 
     return Level(
-        setting("numFmt") or "decimal", setting("lvlText"), _whole(setting("start"), 1), setting("pStyle")
+        setting("numFmt") or "decimal", setting("lvlText"), whole(setting("start"), 1), setting("pStyle")
     )
 
 
@@ -229,14 +229,10 @@ def _override(levels: dict[int, Level], number: Any) -> bool:
     for each in number:
         if local(each) != "lvlOverride":
             continue
-        at = _whole(value(each, "ilvl"), 0)
+        at = whole(value(each, "ilvl"), 0)
         if (own := child(each, "lvl")) is not None:
             levels[at] = _level(own)
         if (start := child(each, "startOverride")) is not None:
-            levels.setdefault(at, Level("decimal", f"%{at + 1}.")).start = _whole(value(start, "val"), 1)
+            levels.setdefault(at, Level("decimal", f"%{at + 1}.")).start = whole(value(start, "val"), 1)
             anew = True
     return anew
-
-
-def _whole(text: str, default: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default

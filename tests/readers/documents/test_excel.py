@@ -328,3 +328,30 @@ def test_entities_of_the_xml_are_not_resolved(saved, tmp_path):
     text = read(str(path), Limits()).parts[0].text
 
     assert "secret" not in text
+
+
+@pytest.mark.parametrize(
+    ("member", "told"),
+    [
+        ("xl/comments/comment1.xml", 'the comments of sheet "Costs" are damaged'),
+        ("xl/tables/table1.xml", 'the names of tables of sheet "Costs" are damaged'),
+        ("docProps/core.xml", ""),
+    ],
+)
+def test_damage_beside_the_cells_takes_none_of_them(saved, tmp_path, member, told):
+    book = _sheet([["Port", "Fee"], ["Oslo", 12]])
+    book.active["A2"].comment = Comment("Closed in winter.", "Mara")
+    book.active.add_table(Table(displayName="PortFees", ref="A1:B2"))
+    saved(book)
+    path = tmp_path / "book.xlsx"
+    content = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w") as new:
+        assert member in old.namelist()
+        for name in old.namelist():
+            new.writestr(name, old.read(name)[:80] if name == member else old.read(name))
+    path.write_bytes(content.getvalue())
+
+    converted = read(str(path), Limits())
+
+    assert "Port: Oslo; Fee: 12." in converted.parts[0].text
+    assert [told in warning for warning in converted.warnings] == ([True] if told else [])

@@ -2,8 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from urllib.parse import quote
+
+from lxml.etree import XMLSyntaxError
 
 from ragmem.readers.documents.archives import opened as opened_archive
 from ragmem.readers.documents.formats.pictures import Pictures
@@ -75,11 +78,13 @@ def _sheet(
             f'sheet "{sheet.name}" has formulas without a value ({cells.formulas_without_value:,}): '
             "save it in a spreadsheet program to have them computed"
         )
-    names = beside.table_names(package, sheet.path)
+    names: dict[tuple[int, int], str] = {}
+    with _or_warned(sheet, "names of tables", warnings):
+        names = beside.table_names(package, sheet.path)
     told = [piece for block in blocks(cells.rows, names=names) for piece in pieces(block)]
     groups = parts(told)
     ranges = [(group[0].first, max(piece.last for piece in group)) for group in groups]
-    notes, pictures = _notes(package, sheet, cells, ranges, seen)
+    notes, pictures = _notes(package, sheet, cells, ranges, seen, warnings=warnings)
     places: Counter[str] = Counter()
     for index in range(max(1, len(groups))):
         group = groups[index] if groups else []
@@ -115,7 +120,13 @@ def _numbered(part: Part, number: int) -> Part:
 
 
 def _notes(
-    package: Package, sheet: SheetEntry, cells: Cells, ranges: list[tuple[int, int]], seen: Pictures
+    package: Package,
+    sheet: SheetEntry,
+    cells: Cells,
+    ranges: list[tuple[int, int]],
+    seen: Pictures,
+    *,
+    warnings: list[str],
 ) -> tuple[list[list[str]], list[list[Picture]]]:
     """Return what is written beside the cells, and the pictures, for each part: where their row is."""
     count = max(1, len(ranges))
@@ -126,14 +137,27 @@ def _notes(
         return next((index for index, (_, last) in enumerate(ranges) if row <= last), count - 1)
 
     shown = {(number, column): value.text for number, row in cells.rows for column, value in row.items()}
-    for one in beside.comments(package, sheet.path):
+    comments: list[beside.Comment] = []
+    with _or_warned(sheet, "comments", warnings):
+        comments = beside.comments(package, sheet.path)
+    for one in comments:
         about = shown.get(place(one.cell), "")
         on = f'{one.cell} ("{about}")' if about else one.cell
         by = f" by {one.author}" if one.author else ""
         notes[part_of(one.row)].append(f"Comment on {on}{by}: {one.text}")
-    notes[0] += beside.charts(package, cells.drawings)
-    for picture in beside.pictures(package, cells.drawings):
-        index = part_of(picture.row)
-        notes[index].append(seen.told(picture.data, alt=picture.alt))
-        pictures[index] += seen.taken()
+    with _or_warned(sheet, "charts and pictures", warnings):
+        notes[0] += beside.charts(package, cells.drawings)
+        for picture in beside.pictures(package, cells.drawings):
+            index = part_of(picture.row)
+            notes[index].append(seen.told(picture.data, alt=picture.alt))
+            pictures[index] += seen.taken()
     return notes, pictures
+
+
+@contextmanager
+def _or_warned(sheet: SheetEntry, what: str, warnings: list[str]) -> Iterator[None]:
+    """Turn damage of what lies beside the cells into a warning: the cells are there."""
+    try:
+        yield
+    except (XMLSyntaxError, KeyError, ValueError) as error:
+        warnings.append(f'the {what} of sheet "{sheet.name}" are damaged ({type(error).__name__})')

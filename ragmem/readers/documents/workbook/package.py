@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lxml.etree import XMLSyntaxError
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
 from ragmem.readers.documents.workbook.xml import attribute, elements, found, text_in, whole
@@ -135,7 +136,12 @@ def _properties(archive: zipfile.ZipFile) -> dict[str, str]:
     if _CORE not in archive.namelist():
         return {}
     named = {}
-    for element in whole(archive.read(_CORE)):
+    try:
+        root = whole(archive.read(_CORE))
+    except XMLSyntaxError:
+        # Title and author are no reason to lose the sheets.
+        return {}
+    for element in root:
         name = str(element.tag).rpartition("}")[2]
         if element.text and element.text.strip():
             named[name] = " ".join(element.text.split())

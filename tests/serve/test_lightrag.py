@@ -117,7 +117,7 @@ def test_where_the_language_model_fails_the_context_is_the_response_and_a_stream
 
 
 def test_documents_come_in_pages_in_lightrags_shape(client):
-    page = ok(client.post("/documents/paginated", page=1, page_size=10, sort_field="file_path"))
+    page = ok(client.post("/documents/paginated", page=1, page_size=200, sort_field="file_path"))
     (deploy,) = [one for one in page["documents"] if one["file_path"].endswith("deploy.md")]
     assert deploy.keys() == {
         *("id", "content_summary", "content_length", "status", "created_at", "updated_at", "track_id"),

@@ -89,7 +89,8 @@ def test_all_who_ask_for_the_health_wait_in_one_thread(open_memory, connect, mon
 
         async def ask_meanwhile():
             asked = [
-                asyncio.create_task(client.http.get("/v1/memory/health")) for _ in range(2 * workers.COUNT)
+                asyncio.create_task(client.http.get("/v1/memory/health"))
+                for _ in range(2 * (workers.SOON + workers.ASKING))
             ]
             for _ in range(5):
                 assert (await client.http.get("/documents/status_counts")).status_code == 200

@@ -181,4 +181,7 @@ def _say(plan: "Installation", *, dry_run: bool) -> None:
         case "left":
             tell(f"note: our lines still stand in {plan.start_up}: --remove --edit-rc takes them out")
     if plan.change in {"written", "unchanged"} and not dry_run and plan.start_up_change != "needed":
-        tell(f"every new {plan.shell} completes ragmem")
+        if plan.shell == "bash" and not plan.lines:
+            tell("every new bash that loads bash-completion completes ragmem")
+        else:
+            tell(f"every new {plan.shell} completes ragmem")

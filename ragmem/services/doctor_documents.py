@@ -7,7 +7,7 @@ from ragmem.readers.documents.ocr import PROGRAM, is_installed
 from ragmem.services.doctor_report import Check, Examination, Patient
 
 _NAME = "documents"
-_LIBRARIES = ("bs4", "lxml", "openpyxl", "pdfplumber", "PIL", "pptx", "pypdfium2")
+_LIBRARIES = ("lxml", "openpyxl", "pdfplumber", "PIL", "pypdfium2")
 
 
 def documents(patient: Patient) -> Iterator[Check]:

@@ -1,11 +1,14 @@
-"""The hooks for pre-commit: what their manifest says runs, passes and fails."""
+"""The hooks for pre-commit and what docs/ci.md shows: it runs, passes and fails as it says."""
 
+import re
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
+
+from ragmem.config.expectations import COUNTED, read_expectations
 
 ROOT = Path(__file__).resolve().parents[1]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
@@ -68,3 +71,36 @@ def test_a_commit_message_that_breaks_a_rule_fails(hook, tmp_path):
     failed = hook("ragmem-check-message", files=[str(message)])
     assert failed.returncode == 1
     assert "no-leftovers" in failed.stdout
+
+
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / "docs" / "ci.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_shows_yaml_that_can_be_read():
+    github, gitlab, config = [yaml.safe_load(text) for language, text in BLOCKS if language == "yaml"]
+
+    # YAML reads a bare `on` as true.
+    assert {"name", True, "permissions", "jobs"} == set(github)
+    assert gitlab["memory"]["artifacts"]["reports"] == {"junit": "ragmem.xml"}
+    assert [hook["id"] for hook in config["repos"][0]["hooks"]] == list(HOOKS)
+
+
+def test_the_commands_of_the_page_pass_where_all_is_as_expected(hook, tmp_path, ragmem):
+    """The steps of both pipelines, as they stand there, on the repository of the hooks."""
+    github, gitlab, _ = [yaml.safe_load(text) for language, text in BLOCKS if language == "yaml"]
+    steps = [step["run"] for step in github["jobs"]["seed"]["steps"] if "run" in step]
+    lines = [line for line in [*steps, *gitlab["memory"]["script"]] if line.startswith("ragmem ")]
+    assert len(lines) == 2
+    for line in lines:
+        done = ragmem(*shlex.split(line)[1:])
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "ragmem.xml").is_file()
+
+
+def test_the_expectations_of_the_page_are_some(tmp_path):
+    [text] = [text for language, text in BLOCKS if language == "toml"]
+    (tmp_path / "expect.toml").write_text(text)
+    expected = read_expectations(tmp_path / "expect.toml", sources=["memory"])
+
+    assert {count.counted for count in expected.counts} == set(COUNTED)
+    assert [asked.found for asked in expected.questions] == [True, False, False]

@@ -135,6 +135,18 @@ def test_no_more_pictures_are_described_than_the_budget_allows(seeded, eyes):
     assert len(told) == 2
 
 
+def test_a_daily_cap_stops_descriptions_like_other_background_work(seeded, eyes):
+    for number in range(3):
+        _picture(seeded.folder / f"{number}.png", color=(number * 50, 0, 0))
+    eyes.script.extend(_saying(TOLD) for _ in range(3))
+
+    report, texts = seeded(RAGMEM_SPEND_DAILY_CALLS="1")
+
+    assert len(eyes.posts) == 1
+    assert len(texts) == 3
+    assert sum("cap of 1 request is reached" in one for one in _warnings(report)) == 2
+
+
 def test_a_dry_run_asks_nothing_and_says_so(seeded, eyes):
     _picture(seeded.folder / "crane.png")
 

@@ -63,6 +63,21 @@ def test_columns_are_read_one_after_the_other_under_the_title(tmp_path: Path) ->
     assert second.index("stood north of the strait") < second.index("which is the cheapest to keep")
 
 
+def test_columns_above_a_part_over_the_whole_page_are_read_before_it(tmp_path: Path) -> None:
+    """As a browser prints them: both columns end together, a heading and short lines follow below."""
+
+    def column(name: str, left: int) -> Callable[[Any], None]:
+        texts = [f"{name} line {number} of a text that fills its column." for number in range(8)]
+        return lines(*texts, left=left, top=700)
+
+    below = lines("Costs", "Energy", "Crew", "Paint", top=560)
+    told = drawn(tmp_path / "a.pdf", both(column("Left", 40), column("Right", 310), below)).parts[0].text
+    order = ["Left line 0", "Left line 7", "Right line 0", "Right line 7", "Costs"]
+    places = [told.index(text) for text in order]
+    assert places == sorted(places)
+    assert "|" not in told
+
+
 def test_a_footnote_is_marked_where_it_belongs_and_where_it_stands(tmp_path: Path) -> None:
     text = sample(tmp_path, "tides-article.pdf")[0]
     assert "before anybody noticed.[^1] The remaining eight" in text

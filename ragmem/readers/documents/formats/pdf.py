@@ -18,7 +18,7 @@ from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
 from ragmem.readers.documents.ocr import SECONDS, is_installed, ocr
 
-_HEADING = 1.12  # times the size of the text
+_HEADING = 1.14  # times the size of the text
 _HEADING_CHARS = 150
 _BOLD_CHARS = 90
 _LEVELS = 4

@@ -221,7 +221,7 @@ def _line(text_page: Any, words: Sequence[_Word]) -> Line:
             continue
         told += word.text if word.glued and told and not told.endswith(":") else f" {word.text}"
     heavy = sum(len(word.text) for word in words if _is_bold(text_page, word.first))
-    return Line(told.strip(), box, round(size * 2) / 2, bold=heavy > 0.8 * sum(len(w.text) for w in words))
+    return Line(told.strip(), box, round(size * 4) / 4, bold=heavy > 0.8 * sum(len(w.text) for w in words))
 
 
 def _is_bold(text_page: Any, number: int) -> bool:

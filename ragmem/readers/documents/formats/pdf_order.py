@@ -4,13 +4,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragmem.readers.documents.formats.pdf_lines import Line, union
+from ragmem.readers.documents.formats.pdf_lines import Box, Line, union
 
 _DEPTH = 3  # columns within columns
 _FEWEST = 3  # lines of a column
 _FILLED = 0.55  # of its column's width, that the lines of running text fill
 _MIDDLE = 0.15  # of the width at either side, where no gutter is looked for
 _GUTTER = 5.0  # points
+_APART = 0.6  # of a line's height
 _CROSSING = 0.4  # of all lines, that may run over a gutter: titles, tables, figures
 
 
@@ -18,6 +19,12 @@ _CROSSING = 0.4  # of all lines, that may run over a gutter: titles, tables, fig
 class _Gutter:
     left: float
     right: float
+    page: Box
+
+    @property
+    def widths(self) -> tuple[float, float]:
+        """How wide the columns at its sides are."""
+        return self.left - self.page.left, self.page.right - self.right
 
     def crossed_by(self, line: Line) -> bool:
         return line.box.left < self.left and line.box.right > self.right
@@ -32,24 +39,57 @@ def reading_order(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     if gutter is None:
         return _rows(lines)
     rows: list[list[Line]] = []
-    band: list[Line] = []
-
-    def read_band() -> None:
-        left = [line for line in band if line.box.left < gutter.left]
-        right = [line for line in band if line.box.left >= gutter.left]
-        for column in (left, right):
-            if column:
+    for spanning, band in _bands(lines, gutter):
+        if spanning is not None:
+            rows.append([spanning])
+        columns, rest = _columns(band, gutter)
+        if columns:
+            for column in columns:
                 rows.extend(reading_order(column, depth + 1))
-        band.clear()
+            rows.extend(reading_order(rest, depth + 1) if rest else [])
+        elif band:
+            rows.extend(_rows(band) if len(band) == len(lines) else reading_order(band, depth + 1))
+    return rows
 
+
+def _bands(lines: Sequence[Line], gutter: _Gutter) -> list[tuple[Line | None, list[Line]]]:
+    """Return what stands between the lines that run over a gutter, each band behind the line above it."""
+    bands: list[tuple[Line | None, list[Line]]] = [(None, [])]
     for line in sorted(lines, key=lambda line: line.box.top):
         if gutter.crossed_by(line):
-            read_band()
-            rows.append([line])
+            bands.append((line, []))
         else:
-            band.append(line)
-    read_band()
-    return rows
+            bands[-1][1].append(line)
+    return bands
+
+
+def _columns(band: Sequence[Line], gutter: _Gutter) -> tuple[list[list[Line]], list[Line]]:
+    """Return the two columns of a band and what stands below both; no columns where it holds none.
+
+    The left column goes on below the right one where its lines follow closely; behind a gap something else
+    begins.
+    """
+    left = sorted((line for line in band if line.box.left < gutter.left), key=lambda line: line.box.top)
+    right = [line for line in band if line.box.left >= gutter.left]
+    if len(left) < _FEWEST or len(right) < _FEWEST:
+        return [], []
+    end = max(line.box.bottom for line in right)
+    beside = [line for line in left if line.box.top < end]
+    if not (_fills(beside, gutter.widths[0]) and _fills(right, gutter.widths[1])):
+        return [], []
+    rest = left[len(beside) :]
+    bottom = max(line.box.bottom for line in beside)
+    for number, line in enumerate(rest):
+        if line.box.top - bottom > _APART * line.box.height:
+            return [[*beside, *rest[:number]], right], rest[number:]
+        bottom = line.box.bottom
+    return [left, right], []
+
+
+def _fills(column: Sequence[Line], width: float) -> bool:
+    """Tell running text, whose lines are mostly as wide as the column, from the cells of a table."""
+    lines = [line for line in column if not line.is_table]
+    return len(lines) >= _FEWEST and statistics.median(line.box.width for line in lines) >= _FILLED * width
 
 
 def _gutter(lines: Sequence[Line]) -> _Gutter | None:
@@ -81,20 +121,8 @@ def _gutter(lines: Sequence[Line]) -> _Gutter | None:
             best, start = max(best, (start, x), key=lambda run: run[1] - run[0]), None
     if best[1] - best[0] < _GUTTER:
         return None
-    gutter = _Gutter(page.left + best[0], page.left + best[1])
-    return gutter if _parts_text(lines, gutter, page.left, page.right) else None
-
-
-def _parts_text(lines: Sequence[Line], gutter: _Gutter, left: float, right: float) -> bool:
-    """Tell whether running text stands at both sides; else the gap is one of a table."""
-    beside = [line for line in lines if not gutter.crossed_by(line) and not line.is_table]
-    for side, width in (
-        ([line for line in beside if line.box.left < gutter.left], gutter.left - left),
-        ([line for line in beside if line.box.left >= gutter.left], right - gutter.right),
-    ):
-        if len(side) < _FEWEST or statistics.median(line.box.width for line in side) < _FILLED * width:
-            return False
-    return True
+    gutter = _Gutter(page.left + best[0], page.left + best[1], page)
+    return gutter if any(_columns(band, gutter)[0] for _, band in _bands(lines, gutter)) else None
 
 
 def _rows(lines: Sequence[Line]) -> list[list[Line]]:

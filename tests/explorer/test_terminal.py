@@ -91,7 +91,7 @@ def terminal(home):
 
 def test_inspect_on_a_terminal_opens_the_explorer_and_q_leaves_it(terminal):
     at = terminal("inspect")
-    at.until(b"Sources and their tiers")
+    at.until(b"Tiers per source")
     at.press(b"3")
     at.until(b"Ferry")
     at.press(b"q")
@@ -137,7 +137,7 @@ def test_e_opens_the_file_of_a_memory_in_the_editor_and_comes_back(terminal, tmp
     editor.write_text(f'#!/bin/sh\nprintf "%s|" "$@" > {tmp_path}/opened\n')
     editor.chmod(0o755)
     at = terminal("inspect", "explore", "--theme", "light", EDITOR=f"{editor} --wait")
-    at.until(b"Sources and their tiers")
+    at.until(b"Tiers per source")
     at.press(b"3")
     at.until(b"Ferry")
     at.press(b"jje")
@@ -153,7 +153,7 @@ def test_e_opens_the_file_of_a_memory_in_the_editor_and_comes_back(terminal, tmp
 
 def test_without_colours_what_is_chosen_is_told_by_other_means(terminal):
     at = terminal("inspect", NO_COLOR="1")
-    at.until(b"Sources and their tiers")
+    at.until(b"Tiers per source")
     at.press(b"3")
     at.until(b"Ferry")
     at.press(b"q")

@@ -7,7 +7,7 @@ SMALL, LARGE = (80, 24), (200, 60)
 
 # Key (or name) of a view -> what must stand there.
 SHOWN = {
-    "1": ["memories", "Sources and their tiers", "ingest", "notes"],
+    "1": ["memories", "Tiers per source", "ingest", "notes"],
     "2": ["notes", "135", "on"],
     "3": ["Ferry 129", "100 of 135"],
     "4": ["ask a question"],

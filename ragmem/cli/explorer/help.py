@@ -17,7 +17,7 @@ Go
   Escape     back, or take the filter away
 
 In a list
-  /          filter: words, and key:value (kind: source: project: state: tier:)
+  /          filter: words, and kind: source: project: state: tier:
   →          take the completion of the filter
   c          copy the id
   d          show what is told of a line beside the list, or no longer

@@ -1,8 +1,7 @@
-"""The first view: how much there is, where it comes from, how old it is, and what comes next."""
+"""The first view: how much there is, where it comes from, how old it is, and how it fades."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -12,51 +11,40 @@ from textual.containers import VerticalScroll
 from textual.events import Resize
 from textual.widgets import Static
 
-from ragmem.catalog.listing import Filter, crossed, days
-from ragmem.cli.common import plural, printable, size
+from ragmem.catalog.listing import Filter, crossed
+from ragmem.cli.common import printable, size
 from ragmem.cli.explorer.drawing import heading, painter, text_of
-from ragmem.domain.model import State, Tier
+from ragmem.domain.model import State
 from ragmem.domain.widths import fitted
 from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
-from ragmem.services.plots.making import bars_of
-from ragmem.services.plots.model import Plot, Row, Stacks, Strip
+from ragmem.services.plots.model import Plot
 from ragmem.services.plots.terminal import lines
 
 if TYPE_CHECKING:
     from ragmem.cli.explorer.app import Explorer
 
-WEEKS = 52
-"""Weeks of the strip of ages."""
-
-TOP = 8
-"""Lines of a chart."""
+FIRST = ("tiers", "weeks")
+LATER = ("ages", "decay", "degree")
+"""Plots by their names, as `ragmem inspect plots` knows them; the later ones take a moment longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the overview shows; empty where nothing is stored."""
+    """What the overview shows; `facts` are a name and a value each."""
 
     facts: Sequence[tuple[str, str]]
-    plots: Sequence[Plot] = field(default_factory=tuple)
+    plots: Sequence[Plot]
 
 
 def numbers(memory: Ragmem, projects: tuple[str, ...] | None) -> Numbers:
-    """Return what there is of these projects (None: of all); the store and its size are of all."""
+    """Return what there is of these projects (None: of all); the store, its size and texts are of all."""
     catalog = memory.catalog
-    wanted = Filter(projects=projects)
-    database = catalog.database
-    tiers = crossed(database, "source", "tier", wanted)
-    states = crossed(database, "state", "kind", wanted)
+    states = crossed(catalog.database, "state", "kind", Filter(projects=projects))
     count = sum(sum(one.values()) for one in states.values())
-    found = memory.statistics()
-    held = found["inbox"]
-    kinds: dict[str, int] = {}
-    for one in states.values():
-        for kind, memories in one.items():
-            kinds[kind] = kinds.get(kind, 0) + memories
     waiting = sum(states.get(State.PENDING.value, {}).values())
-    total = found["catalog"]["total"]
+    found = memory.statistics()
+    held, total = found["inbox"], found["catalog"]["total"]
     facts = [
         ("size", size(found["bytes"])),
         ("memories", f"{count:,}" + (f"; {waiting:,} wait for vectors" if waiting else "")),
@@ -66,46 +54,7 @@ def numbers(memory: Ragmem, projects: tuple[str, ...] | None) -> Numbers:
         ("archive", f"{catalog.archive.count():,}"),
         ("inbox", f"{held['waiting']:,} wait, {held['aside']:,} set aside"),
     ]
-    parts = [tier.value for tier in Tier]
-    return Numbers(
-        facts,
-        [
-            Stacks(
-                "Sources and their tiers",
-                "memories",
-                parts,
-                [
-                    Row(source, [one.get(part, 0) for part in parts])
-                    for source, one in sorted(tiers.items(), key=lambda item: -sum(item[1].values()))[:TOP]
-                ],
-                "ingest: indexed whole; summarize: by a summary; discard: found by full text alone.",
-                "source",
-            ),
-            _strip(days(database, wanted), datetime.now(tz=UTC).date()),
-            bars_of(
-                "Kinds",
-                dict(sorted(kinds.items(), key=lambda item: -item[1])),
-                counted="memories",
-                named="kind",
-            ),
-        ],
-    )
-
-
-def _strip(found: Sequence[tuple[int, str, int]], today: date) -> Strip:
-    """Return the weeks of the last year, oldest first, and how many memories are older."""
-    start = today - timedelta(days=today.weekday() + 7 * (WEEKS - 1))
-    weeks = [0] * WEEKS
-    older = 0
-    for day, _, count in found:
-        week = (date(1970, 1, 1) + timedelta(days=day) - start).days // 7
-        if week < 0:
-            older += count
-        else:
-            weeks[min(week, WEEKS - 1)] += count
-    cells = [((start + timedelta(weeks=number)).isoformat(), count) for number, count in enumerate(weeks)]
-    note = f"{plural(older, 'memory is', 'memories are')} older." if older else ""
-    return Strip("When it happened, in the last year", "memories", cells, "week", note)
+    return Numbers(facts, list(memory.plots(FIRST, projects=projects).values()))
 
 
 class Overview(VerticalScroll):
@@ -153,10 +102,16 @@ class Overview(VerticalScroll):
             return
         projects = self.app.reader.projects
         try:
-            self._numbers = await self.app.reader.run(lambda memory: numbers(memory, projects))
+            found = await self.app.reader.run(lambda memory: numbers(memory, projects))
+            self._show(found)
+            more = await self.app.reader.run(lambda memory: memory.plots(LATER, projects=projects))
         except RagmemError as error:
             self.query_one(Static).update(error.told)
             return
+        self._show(Numbers(found.facts, [*found.plots, *more.values()]))
+
+    def _show(self, found: Numbers) -> None:
+        self._numbers = found
         self.redraw()
 
     def _drawn(self, found: Numbers) -> Text:

@@ -38,6 +38,7 @@ class PlanList(ListPane):
     )
     KEYS: ClassVar[tuple[str, ...]] = ("action", "rule")
     HINT = "words, action:archive rule:template"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "unfilter", "Back")]
     EMPTY = "gc would do nothing: all is in order."
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class PlanList(ListPane):
         if plan.uncompared:
             summed.append(f"{plan.uncompared:,} not compared yet")
         self.summary = ", ".join(summed)
-        return Page([_row(item) for item in items])
+        return Page([_row(item) for item in sorted(items, key=lambda one: one.action == "keep")])
 
     async def _load(self, pause: float) -> None:
         await super()._load(pause)

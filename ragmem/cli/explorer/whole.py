@@ -116,7 +116,7 @@ def score_of(match: Match) -> str:
         if name.endswith("_rank")
     ]
     terms = [
-        f"{name:<14} {value:>7.3f}  {bar(value)}".rstrip()
+        f"{name:<14} {value:>7.3f}  {bar(value) if name != 'age_days' else ''}".rstrip()
         for name, value in match.terms.items()
         if not name.endswith("_rank")
     ]

@@ -13,7 +13,7 @@ from ragmem.backends.converters import docling, mineru
 from ragmem.backends.converters.server import Server, Wait
 from ragmem.config.settings import DocumentSettings
 from ragmem.errors import BackendError, ConfigError
-from ragmem.readers.documents.model import Converted, Limits, RefusedError
+from ragmem.readers.documents.model import Converted, Limits
 
 MAX_FAILURES = 3
 """Failures in a row after which a run asks the server no more."""
@@ -50,9 +50,12 @@ class Engine:
             return None
         try:
             converted = self._convert(self._server, path, limits, self._environ)
-        except (BackendError, RefusedError) as error:
+        except (BackendError, ModuleNotFoundError) as error:
             self._failures += 1
-            problem = error.problem if isinstance(error, RefusedError) else str(error)
+            # Tables in HTML need lxml, which comes with the extra for documents.
+            problem = str(error)
+            if isinstance(error, ModuleNotFoundError):
+                problem = f"{error.name} is not installed"
             self._warnings.append(f"{self._name} did not read it ({problem}), so that ragmem did")
             return None
         self._failures = 0

@@ -302,6 +302,18 @@ def test_a_workbook_tells_its_title_author_and_date(saved):
     assert converted.event_time.startswith("20")
 
 
+def test_macros_are_not_read_and_that_is_told(saved, tmp_path):
+    saved(_sheet([["a", "b"], [1, 2]]))
+    path = tmp_path / "book.xlsx"
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/vbaProject.bin", b"Sub AutoOpen()")
+
+    converted = read(str(path), Limits())
+
+    assert converted.warnings == ("its macros are not read",)
+    assert "AutoOpen" not in converted.parts[0].text
+
+
 def test_an_archive_without_a_workbook_is_refused(tmp_path):
     path = tmp_path / "no.xlsx"
     with zipfile.ZipFile(path, "w") as archive:

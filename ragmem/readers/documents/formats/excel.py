@@ -48,13 +48,12 @@ def read(path: str, limits: Limits) -> Converted:
             if not sheet.path or sheet.path not in archive.namelist():
                 continue
             for part in _sheet(package, sheet, left, seen, warnings):
-                if len(part.text) > left:
-                    warnings.append(f"what is beyond {limits.characters:,} characters is left out")
-                    left = 0
-                    break
+                result.append(replace(part, text=part.text[:left]))
                 left -= len(part.text)
-                result.append(part)
+                if left <= 0:
+                    break
             if left <= 0:
+                warnings.append(f"what is beyond {limits.characters:,} characters is left out")
                 break
     properties = package.properties
     return Converted(

@@ -122,6 +122,24 @@ def test_notes_stand_below_what_refers_to_them(notes):
     assert text(page).split("\n\n") == ["High at four.[^1]", "[^1]: Only at spring tide.", "Low at ten."]
 
 
+def test_a_page_of_an_encyclopedia_keeps_its_references_and_what_its_box_says():
+    found = text(
+        '<table class="infobox"><caption>Woodbridge</caption><tr><td colspan=2>The mill in 2010</td></tr>'
+        '<tr><th>Built<td>1793<sup class="reference"><a href="#cite_note-1">[1]</a></sup></table>'
+        '<p>A mill.<sup id="cite_ref-1" class="reference"><a href="#cite_note-1">[1]</a></sup></p>'
+        '<h2>References<span class="mw-editsection">[edit]</span></h2><ol class="references">'
+        '<li id="cite_note-1"><span class="mw-cite-backlink">^ <a href="#cite_ref-1"><i>a</i></a></span>'
+        " Smith, 2003.</li></ol>"
+    )
+    assert found.split("\n\n") == [
+        "The mill in 2010",
+        "Woodbridge",
+        "- Built: 1793[^1]",
+        "[^1]: Smith, 2003.",
+        "A mill.[^1]",
+    ]
+
+
 def test_notes_that_refer_to_one_another_end():
     listed = "".join(f'<li id="n{n}">Note {n}<a href="#n{n + 1}">{n + 1}</a></li>' for n in range(2_000))
     found = text(

@@ -58,7 +58,11 @@ def converted(text: str, limits: Limits) -> Converted:
     pictures = Pictures(limits)
     body = html_tree.content(root)
     title = _title(body, metadata)
-    whole = marks.blocks(blocks(body, Page(pictures, notes)))
+    written = blocks(body, Page(pictures, notes))
+    while notes and written and written[-1][0].startswith("#"):
+        # "References", whose list was told where its entries are referred to.
+        written.pop()
+    whole = marks.blocks(written)
     return Converted((Part(whole, pictures=pictures.taken()),), title, event_time, metadata)
 
 

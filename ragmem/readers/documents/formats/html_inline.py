@@ -128,11 +128,11 @@ def _note(leads_to: str, page: Page) -> str:
 
 def _note_text(node: Any, page: Page) -> str:
     """Return what a note says, without its number and the way back."""
-    for each in [each for each in node.iter() if local(each) == "a" and each is not node]:
+    for each in [each for each in node.iter() if local(each) and each is not node]:
         text = "".join(each.itertext()).strip()
-        leads_back = "#" in (each.get("href") or "") and (not text or text.strip("[].() ").isdigit())
-        is_back = "doc-backlink" in roles(each) or _BACK.search(each.get("class") or "")
-        if leads_back or is_back or (text and set(text) <= _ARROWS):
+        leads_back = "#" in (each.get("href") or "") and (len(text) < 2 or text.strip("[].() ").isdigit())
+        is_back = "doc-backlink" in roles(each) or _BACK.search((each.get("class") or "").lower())
+        if leads_back or is_back or (local(each) == "a" and set(text) <= _ARROWS):
             for inner in list(each):
                 each.remove(inner)
             each.text = None

@@ -1,12 +1,15 @@
 """Tables with merged cells become plain rows: what spans columns or rows is told in each of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragmem.readers.documents.tables import written
 
 _WIDEST = 500
 """Columns of a table that are laid out: a span beyond them is a mistake or an attack."""
+
+_WIDE = 50
+"""A span of more columns than people count."""
 
 _MOST_HEADER_ROWS = 4
 
@@ -30,9 +33,17 @@ def told(rows: Sequence[Sequence[Cell]], *, headings: int | None = None, caption
     laid = [row for row in _laid_out(rows) if any(cell.text for cell in row)]
     if laid and headings is None:
         headings = _leading_headings(laid)
+    above = []
     while len(laid) > 1 and _is_one_cell(laid[0]):
-        caption = caption if caption and caption != laid[0][0].text else laid[0][0].text
+        if caption and laid[0][0].text != caption:
+            above.append(laid[0][0].text)
+        caption = caption or laid[0][0].text
         laid, headings = laid[1:], max(0, headings - 1) if headings else headings
+    return "\n\n".join([*above, _table(laid, headings or 0, caption)])
+
+
+def _table(laid: Sequence[Sequence[Cell]], headings: int, caption: str) -> str:
+    """Write rows of the same width, so many of them headings, or none that are marked."""
     if not laid:
         return caption
     if not headings and len(laid[0]) > 1 and all(row[0].heading and not row[1].heading for row in laid):
@@ -60,6 +71,7 @@ def flat(rows: Sequence[Sequence[str]]) -> str:
 
 def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Return rows of the same width; a cell that spans stands in each place that it covers, as itself."""
+    rows = _narrowed(rows)
     laid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
     for row in rows:
@@ -84,6 +96,13 @@ def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
         laid.append(line)
     width = max((len(line) for line in laid), default=0)
     return [line + [Cell("")] * (width - len(line)) for line in laid]
+
+
+def _narrowed(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return cells that span no more columns than there are: `colspan="999"` is meant for all of them."""
+    widths = (sum(cell.columns for cell in row if cell.columns <= _WIDE) for row in rows)
+    most = max(1, *widths) if rows else 1
+    return [[cell if cell.columns <= _WIDE else replace(cell, columns=most) for cell in row] for row in rows]
 
 
 def _is_one_cell(row: Sequence[Cell]) -> bool:

@@ -300,7 +300,13 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             return self._resting
 
     def hand_in(
-        self, paths: Sequence[Path], wish: "HandIn", *, text: bytes | None = None, title: str = ""
+        self,
+        paths: Sequence[Path],
+        wish: "HandIn",
+        *,
+        text: bytes | None = None,
+        title: str = "",
+        progress: "Progress | None" = None,
     ) -> "Handed":
         """Return the drafts of files, folders and a text, without storing them; see `ingest`."""
         from ragmem.services.hand_in import draft_of_text, drafts_of_paths
@@ -313,6 +319,7 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             home=self.home,
             cwd=self.cwd,
             documents=self.documents(),
+            progress=progress,
         )
         if text is not None:
             handed.drafts.append(

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,10 @@ from ragmem.cli.common import (
 from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import Kind
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.memory import Ragmem
+    from ragmem.services.hand_in import Handed, HandIn
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -155,8 +159,7 @@ def ingest(
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
         )
-        given = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
-        handed = memory.hand_in([Path(path) for path in paths if path != "-"], wish, text=given, title=title)
+        handed = _handed(memory, paths, wish, title=title, quiet=quiet or as_json)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
             rows = [
@@ -206,6 +209,13 @@ def ingest(
         for problem in problems:
             tell(printable(f"failed: {problem}"))
     return EXIT_FAILED if problems else EXIT_OK
+
+
+def _handed(memory: "Ragmem", paths: Sequence[str], wish: "HandIn", *, title: str, quiet: bool) -> "Handed":
+    given = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
+    files = [Path(path) for path in paths if path != "-"]
+    with Bar(quiet=quiet) as bar:
+        return memory.hand_in(files, wish, text=given, title=title, progress=bar)
 
 
 def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool) -> None:

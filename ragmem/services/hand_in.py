@@ -13,6 +13,7 @@ from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
+from ragmem.services.progress import Progress, Silent
 from ragmem.services.purifying import purified_text
 from ragmem.services.scope import finder, named_project
 
@@ -112,6 +113,7 @@ def drafts_of_paths(
     home: Path,
     cwd: Path,
     documents: "Documents | None" = None,
+    progress: Progress | None = None,
 ) -> Handed:
     """Return the drafts of files and folders, and one line for each file that could not be read.
 
@@ -122,7 +124,14 @@ def drafts_of_paths(
 
     with documents or documents_for(settings) as opened:
         return _drafts_of_paths(
-            paths, wish, catalog=catalog, settings=settings, home=home, cwd=cwd, documents=opened
+            paths,
+            wish,
+            catalog=catalog,
+            settings=settings,
+            home=home,
+            cwd=cwd,
+            documents=opened,
+            progress=progress or Silent(),
         )
 
 
@@ -135,6 +144,7 @@ def _drafts_of_paths(
     home: Path,
     cwd: Path,
     documents: "Documents",
+    progress: Progress,
 ) -> Handed:
     projects = finder(catalog, home=home)
     drafts: list[Draft] = []
@@ -145,7 +155,11 @@ def _drafts_of_paths(
         path = Path(cwd, given.expanduser())
         if not path.exists() and not path.is_symlink():
             raise NotFoundError(f'there is no file "{given}"', hint="give a path, or - for standard input")
-        for file, spec in _files(path, settings=settings, home=home):
+        files = _files(path, settings=settings, home=home)
+        if len(files) > 1:
+            progress.begin("read", len(files))
+        for file, spec in files:
+            progress.advance()
             reading = read_file(file, spec, settings=settings, projects=projects, documents=documents)
             if reading.error is not None:
                 problems.append(str(reading.error))

@@ -202,6 +202,14 @@ def test_the_mouse_chooses_a_view_colours_can_be_turned_and_the_keys_are_told(ho
     walk(home, steps, light=True)
 
 
+def test_a_terminal_of_a_few_letters_shows_little_and_breaks_nothing(home):
+    async def steps(at):
+        await at.press("3", "enter", "escape", "d", "j", "6", "enter")
+        assert at.app.screen.own_key()
+
+    walk(home, steps, size=(20, 5))
+
+
 def test_a_line_is_cut_into_words_and_values():
     asked = parsed('driver kind:error project:"two words" http://x kind:', ("kind", "project"))
     assert asked.text == "driver http://x"

@@ -142,7 +142,7 @@ class Explorer(App[None]):
         self._close_messages_no_wait()
 
     def _announce(self, told: str) -> None:
-        self.call_from_thread(self.notify, told, markup=False)
+        self.notify(told, markup=False)  # it may be called from any thread
 
     @property
     def main(self) -> Any:

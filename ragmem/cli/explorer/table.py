@@ -104,7 +104,7 @@ class Table(DataTable[Text]):
             return
         self._laid = room
         self.clear(columns=True)
-        self._widths = self._fitted(room - 2)
+        self._widths = self._fitted(max(0, room - 2))
         for number, width in self._widths:
             spec = self._spec[number]
             label = Text(spec.name, justify="right" if spec.right else "left")

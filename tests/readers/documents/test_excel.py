@@ -171,12 +171,12 @@ def test_years_in_a_row_of_values_are_no_heading(saved):
 def test_regions_side_by_side_in_thousands_cost_no_more_than_their_cells(saved):
     book = _sheet([])
     for row in range(1, 12):
-        for column in range(1, 4_000, 2):
+        for column in range(1, 1_600, 2):
             book.active.cell(row, column, "x")
 
     parts = saved(book, characters=1_000_000).parts
 
-    assert sum(part.text.count("\nx") for part in parts) == 22_000
+    assert sum(part.text.count("\nx") for part in parts) == 8_800
     assert len({part.locator for part in parts}) == len(parts)
 
 

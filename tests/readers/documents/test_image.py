@@ -119,7 +119,7 @@ def test_the_image_is_handed_on_upright_and_small(tmp_path, suffix, media_type):
     path = tmp_path / f"large.{suffix}"
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
-    _picture((3_000, 2_000)).save(path, **({"exif": exif} if suffix in {"jpg", "png"} else {}))
+    _picture((1_800, 1_200)).save(path, **({"exif": exif} if suffix in {"jpg", "png"} else {}))
 
     (picture,) = _without_ocr(path).parts[0].pictures
 
@@ -173,6 +173,36 @@ def test_text_in_a_picture_is_read_where_tesseract_is_installed(tmp_path):
 
     assert "Text in the picture:\n\nThe ferry leaves at noon" in read(str(path), Limits()).parts[0].text
     assert "ferry" not in _without_ocr(path).parts[0].text
+
+
+@pytest.mark.skipif(not is_installed(), reason="tesseract is not installed")
+def test_small_print_on_a_large_scan_is_read_at_its_full_size(tmp_path):
+    scan = Image.new("L", (2_480, 3_508), 255)
+    ImageDraw.Draw(scan).text(
+        (300, 1_700), "Clause 14: the lessee oils the hinges", 0, ImageFont.load_default(30)
+    )
+    path = tmp_path / "lease.png"
+    scan.save(path)
+
+    assert "the lessee oils the hinges" in read(str(path), Limits()).parts[0].text
+
+
+def test_each_page_of_a_scan_is_a_part(tmp_path):
+    path = tmp_path / "scan.tif"
+    pages = [_picture(color=color) for color in ("red", "green", "blue")]
+    pages[0].save(path, save_all=True, append_images=pages[1:])
+
+    document = _without_ocr(path)
+    assert [(part.locator, part.label) for part in document.parts] == [
+        ("page=1", "page 1"),
+        ("page=2", "page 2"),
+        ("page=3", "page 3"),
+    ]
+    with Image.open(io.BytesIO(document.parts[2].pictures[0].data)) as last:
+        assert last.getpixel((5, 5)) == (0, 0, 255)
+
+    assert len(_without_ocr(path, pages=2).parts) == 2
+    assert "only the first 2 of 3 pages are read" in _without_ocr(path, pages=2).warnings
 
 
 def _program(folder, monkeypatch, text):

@@ -2,26 +2,28 @@
 
 import importlib
 import io
+import time
 from pathlib import PurePath
 from typing import Any
 
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.ocr import is_installed, ocr
+from ragmem.readers.documents.ocr import SECONDS, is_installed, ocr
 from ragmem.readers.documents.picture.facts import Facts, facts_of
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
+_PHOTOGRAPHS = ("JPEG", "MPO")
 _PLUGINS = ("Png", "Jpeg", "Gif", "WebP", "Tiff", "Bmp")
 _LARGEST_SIDE = 1_568  # pixels; models that see make larger pictures smaller themselves
 _LARGEST_BYTES = 3_000_000
-_MARK = "[[picture 1]]"
+_OCR_SECONDS = 40.0  # of all pages: the whole document has a minute unless configured otherwise
 _TOLD = {"author": "By", "place": "Place", "keywords": "Keywords", "rights": "Rights"}
 
 
 def read(path: str, limits: Limits) -> Converted:
-    """Return what is known of the image at `path`; of an animated one the first frame is looked at.
+    """Return what is known of the image at `path`: a part, or one for each page of a scan in TIFF.
 
-    The size is told before anything is decoded. Raises RefusedError for one of more pixels than the limits
-    allow, and for one that is damaged; OSError.
+    Of an animated image the first frame is looked at. The size is told before anything is decoded. Raises
+    RefusedError for one of more pixels than the limits allow, and for one that is damaged; OSError.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -30,75 +32,109 @@ def read(path: str, limits: Limits) -> Converted:
         importlib.import_module(f"PIL.{plugin}ImagePlugin")
     # Pillow's own limit is a warning first; ours is looked at before a pixel is.
     Image.MAX_IMAGE_PIXELS = None
+    name = PurePath(path).name
     try:
         with Image.open(path, formats=_FORMATS) as image:
-            width, height = image.size
-            if width * height > limits.pixels:
-                size, most = width * height / 1e6, limits.pixels / 1e6
-                raise RefusedError(
-                    f"it has {size:,.0f} million pixels, more than {most:,.0f}",
-                    hint="save a smaller copy",
-                )
+            _refuse_size(image, limits)
             kind = "JPEG" if image.format == "MPO" else str(image.format)
+            told = f"{kind}, {image.width} x {image.height} pixels"
             facts = facts_of(image)
-            shown = _shown(image)
+            pages = image.n_frames if image.format == "TIFF" else 1
+            seen, warnings = _pages(image, min(pages, limits.pages), limits)
     except UnidentifiedImageError as error:
         raise RefusedError("the file is damaged or cut short") from error
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         raise RefusedError("the file is damaged or cut short") from error
-    read_text = ocr(shown.data, limits)
-    name = PurePath(path).name
+    if pages > limits.pages:
+        warnings.append(f"only the first {limits.pages:,} of {pages:,} pages are read")
     title = facts.first("title", "headline")
-    text = _text(name, title, facts, f"{kind}, {width} x {height} pixels", read_text)
-    is_known = bool(read_text) or limits.described or _is_told(facts)
-    warnings = [] if is_known else [_unknown(limits)]
+    if not (limits.described or _is_told(facts) or any(text for _, text in seen)):
+        warnings.append(_unknown(limits))
+    parts = []
+    for number, (picture, text) in enumerate(seen, 1):
+        place = (f"page={number}", f"page {number}") if pages > 1 else ("", "")
+        about = _about(name, title, facts, told, picture.mark) if number == 1 else picture.mark
+        found = f"Text in the picture:\n\n{text}" if text else ""
+        parts.append(Part("\n\n".join(filter(None, [about, found])), *place, pictures=(picture,)))
+    metadata = {"author": facts.first("author"), "camera": facts.camera, "position": facts.position}
     return Converted(
-        (Part(text, pictures=(shown,)),),
+        tuple(parts),
         title=title or name,
         event_time=facts.taken,
-        metadata={
-            name: value
-            for name, value in (
-                ("author", facts.first("author")),
-                ("camera", facts.camera),
-                ("position", facts.position),
-            )
-            if value
-        },
+        metadata={key: value for key, value in metadata.items() if value},
         warnings=tuple(warnings),
     )
 
 
-def _shown(image: Any) -> Picture:
-    """Return the image upright and no larger than models look at, as PNG or JPEG."""
+def _refuse_size(image: Any, limits: Limits) -> None:
+    pixels = image.width * image.height
+    if pixels > limits.pixels:
+        size, most = pixels / 1e6, limits.pixels / 1e6
+        raise RefusedError(
+            f"it has {size:,.0f} million pixels, more than {most:,.0f}", hint="save a smaller copy"
+        )
+
+
+def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, str]], list[str]]:
+    """Return each page as a picture with the text in it, and a warning where the time for texts was over."""
+    reads = limits.ocr and is_installed()
+    until = time.monotonic() + _OCR_SECONDS
+    found = []
+    unread = 0
+    for number in range(count):
+        image.seek(number)
+        _refuse_size(image, limits)
+        upright = _upright(image)
+        left = until - time.monotonic()
+        text = (
+            ocr(_packed(upright.convert("L")), limits, seconds=min(SECONDS, left))
+            if reads and left > 0
+            else ""
+        )
+        unread += reads and left <= 0
+        found.append(
+            (_shown(upright, f"[[picture {number + 1}]]", is_photograph=image.format in _PHOTOGRAPHS), text)
+        )
+    warnings = [f"the last {unread:,} of {count:,} pages are not read: it takes too long"] if unread else []
+    return found, warnings
+
+
+def _upright(image: Any) -> Any:
+    """Return the image as it is to be looked at; what is transparent is white."""
     from PIL import Image, ImageOps
 
-    image.seek(0)
     upright = ImageOps.exif_transpose(image)
     if upright.mode in {"P", "LA", "PA", "RGBA"}:
-        # What is transparent is white: text in it is black more often than not.
+        # Text on nothing is black more often than not.
         upright = upright.convert("RGBA")
         upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright)
-    if upright.mode not in {"RGB", "L"}:
-        upright = upright.convert("RGB")
+    return upright if upright.mode in {"RGB", "L"} else upright.convert("RGB")
+
+
+def _shown(upright: Any, mark: str, *, is_photograph: bool) -> Picture:
+    """Return the image no larger than models look at, as PNG or JPEG."""
     upright.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
+    if not is_photograph and len(packed := _packed(upright)) <= _LARGEST_BYTES:
+        return Picture(mark, packed, "image/png")
+    small = io.BytesIO()
+    upright.save(small, "JPEG", quality=85)
+    return Picture(mark, small.getvalue(), "image/jpeg")
+
+
+def _packed(image: Any) -> bytes:
     packed = io.BytesIO()
-    if image.format not in {"JPEG", "MPO"}:
-        upright.save(packed, "PNG")
-        if len(packed.getvalue()) <= _LARGEST_BYTES:
-            return Picture(_MARK, packed.getvalue(), "image/png")
-        packed = io.BytesIO()
-    upright.save(packed, "JPEG", quality=85)
-    return Picture(_MARK, packed.getvalue(), "image/jpeg")
+    # Nobody keeps it, so that it need not be small.
+    image.save(packed, "PNG", compress_level=1)
+    return packed.getvalue()
 
 
 def _is_told(facts: Facts) -> bool:
     return bool(facts.first("title", "headline", "description", "alt", "keywords", "subject"))
 
 
-def _text(name: str, title: str, facts: Facts, size: str, read_text: str) -> str:
+def _about(name: str, title: str, facts: Facts, size: str, mark: str) -> str:
     """Return what is known in words: what it shows first, then who, when, where and with what."""
     described = [
         *([f"Alternative text: {text}" for text in facts.texts.get("alt", [])]),
@@ -113,11 +149,9 @@ def _text(name: str, title: str, facts: Facts, size: str, read_text: str) -> str
     blocks = [
         f"# {title or name}",
         *dict.fromkeys(text for text in described if text != title),
-        _MARK,
+        mark,
         "\n".join([*lines, f"File: {name} ({size})"]),
     ]
-    if read_text:
-        blocks.append(f"Text in the picture:\n\n{read_text}")
     return "\n\n".join(blocks)
 
 

@@ -1,6 +1,7 @@
 """Slides become Markdown, in the order in which a person reads them."""
 
 import zipfile
+from datetime import date
 from io import BytesIO
 
 import pytest
@@ -18,6 +19,7 @@ from ragmem.readers.documents.formats import powerpoint
 from ragmem.readers.documents.formats.slide_order import Box, ordered
 from ragmem.readers.documents.model import Converted, Limits, RefusedError
 
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 LIST, TWO_LISTS, ONLY_TITLE, BLANK = 1, 3, 5, 6
 
@@ -147,6 +149,16 @@ def test_a_chart_is_told_by_its_figures(deck, read):
     ]
 
 
+def test_dates_and_shares_of_a_chart_are_written_as_such(deck, read):
+    data = CategoryChartData(number_format="0%")
+    data.categories = [date(2025, 3, 1), date(2025, 4, 1)]
+    data.add_series("Ebb", (0.25, 1))
+    slide(deck).shapes.add_chart(XL_CHART_TYPE.LINE, Inches(1), Inches(2), Inches(6), Inches(4), data)
+    text = read(deck).parts[0].text
+    assert "Category: 2025-03-01; Ebb: 25%." in text
+    assert "Category: 2025-04-01; Ebb: 100%." in text
+
+
 def test_points_of_a_scatter_chart_have_both_values(deck, read):
     data = XyChartData()
     series = data.add_series("Gauge")
@@ -223,6 +235,29 @@ def test_an_equation_is_latex_also_where_its_whole_shape_has_a_fallback(deck, re
     shape.getparent().append(wrapped)
     wrapped[0].append(shape)
     assert read(deck).parts[0].text == "# Tides\n\n$$\n\\frac{1}{2}\n$$"
+
+
+def test_comments_have_their_authors(deck, tmp_path):
+    slide(deck)
+    path = tmp_path / "commented.pptx"
+    deck.save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name).decode("latin-1") for name in archive.namelist()}
+    p = "http://schemas.openxmlformats.org/presentationml/2006/main"
+    members["ppt/commentAuthors.xml"] = f'<p:a xmlns:p="{p}"><p:cmAuthor id="0" name="Olga Brandt"/></p:a>'
+    members["ppt/comments/comment1.xml"] = (
+        f'<p:l xmlns:p="{p}"><p:cm authorId="0"><p:text>Nine?</p:text></p:cm></p:l>'
+    )
+    for name, kind, target in (
+        ("ppt/_rels/presentation.xml.rels", "commentAuthors", "commentAuthors.xml"),
+        ("ppt/slides/_rels/slide1.xml.rels", "comments", "../comments/comment1.xml"),
+    ):
+        added = f'<Relationship Id="rId99" Type="{RELATIONS}/{kind}" Target="{target}"/></Relationships>'
+        members[name] = members[name].replace("</Relationships>", added)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data.encode("latin-1"))
+    assert body(powerpoint.read(str(path), Limits()).parts[0]) == ["> Comment by Olga Brandt: Nine?"]
 
 
 def test_slides_beyond_the_limit_are_left_out_with_a_warning(deck, read):

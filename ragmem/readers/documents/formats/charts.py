@@ -1,11 +1,18 @@
 """Charts and diagrams of Office files: the figures behind a chart as a table, a diagram's words as a list."""
 
+import re
+from datetime import datetime, timedelta
 from typing import Any
 
 from ragmem.readers.documents.formats.package import child, every, local, whole, within
 from ragmem.readers.documents.tables import written
 
 _MOST_POINTS = 5_000
+
+_FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 -- day 0 of spreadsheets, which know no zones
+_LAST_DAY = 2_958_466  # the first day of the year 10,000
+_NOT_OF_FORM = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|general')
+_OF_DATES = re.compile(r"[ymd]")
 
 
 def chart(root: Any) -> str:
@@ -48,18 +55,28 @@ def _first(series: Any, name: str) -> str:
 
 def _points(series: Any, name: str) -> list[tuple[int, str]]:
     """Return number and text of each point, of the first level where there are several."""
-    level = next((each for each in every(child(series, name), "lvl")), None)
+    holder = child(series, name)
+    level = next((each for each in every(holder, "lvl")), None)
+    form = next((each.text or "" for each in every(holder, "formatCode")), "")
     found: list[tuple[int, str]] = []
-    for point in every(child(series, name) if level is None else level, "pt"):
+    for point in every(holder if level is None else level, "pt"):
         text = next((each.text or "" for each in point if local(each) == "v"), "")
         if len(found) < _MOST_POINTS:
-            found.append((whole(point.get("idx"), len(found)), _number(text)))
+            form_of_point = point.get("formatCode") or form
+            found.append((whole(point.get("idx"), len(found)), _shown(text, form_of_point)))
     return found
 
 
-def _number(text: str) -> str:
-    """Return a number as a person writes it: 0.30000000000000004 is what a file says for 0.3."""
+def _shown(text: str, form: str) -> str:
+    """Return a number as a person writes it: 0.3 for 0.30000000000000004, dates and shares as such."""
     try:
-        return f"{float(text):.12g}" if "." in text or "E" in text else text
+        number = float(text)
     except ValueError:
         return text
+    bare = _NOT_OF_FORM.sub("", form.lower())
+    if _OF_DATES.search(bare) and 0 < number < _LAST_DAY:
+        day = _FIRST_DAY + timedelta(days=number)
+        return day.isoformat(" ", "minutes") if number % 1 else day.date().isoformat()
+    if bare.endswith("%"):
+        return f"{number * 100:.12g}%"
+    return f"{number:.12g}" if "." in text or "e" in text.lower() else text

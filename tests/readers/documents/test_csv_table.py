@@ -60,6 +60,19 @@ def test_the_delimiter_is_found_out_also_where_cells_hold_the_others(read_bytes,
     assert "Port: Bergen; Note: a, b; Fee: 3." in text
 
 
+@pytest.mark.parametrize(
+    ("content", "row"),
+    [
+        ("12,5;3,5\n7,1;2,2\n9,9;1,0\n", "- 7,1: 2,2"),
+        ("Berg, Ada\tOslo\nMoe, Ben\tMoss\n", "| Moe, Ben | Moss |"),
+        ("id,name,tags\n1,x,a;b\n2,y,c;d\n3,z,e;f\n", "id: 2; name: y; tags: c;d."),
+        ("Fees of 2031, by port\nPort;Fee\nOslo;12\nMoss;14\n", "Port: Oslo; Fee: 12."),
+    ],
+)
+def test_signs_within_cells_are_no_delimiters(read_bytes, content, row):
+    assert row in read_bytes(content.encode()).parts[0].text
+
+
 def test_a_first_line_that_names_the_delimiter_is_no_row(read_bytes):
     text = read_bytes(b"sep=|\nPort|Fee\nOslo, old|12\n").parts[0].text
 

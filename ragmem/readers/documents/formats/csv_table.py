@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ragmem.readers.documents.grid import Block, Row, Value, blocks, parts, pieces, value_of
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
 
-_DELIMITERS = ",;\t|"
+_DELIMITERS = "\t;|,"  # of those that fit as well the first: a comma is also in numbers and names
 _SAMPLE = 64_000  # characters that the delimiter is told from
 _SAMPLE_ROWS = 200
 _LONGEST_FIELD = 100_000  # a longer one is a quotation mark that nobody closed
@@ -126,20 +126,22 @@ def _dialect(text: str, declared: str) -> csv.Dialect:
     sample = text[:_SAMPLE]
     if len(text) > _SAMPLE:
         sample = sample.rpartition("\n")[0] or sample
-    best = (0.0, 0)
+    best = 0.0
     dialect: csv.Dialect = _Dialect()
     dialect.delimiter = declared or ","
     for delimiter in "" if declared else _DELIMITERS:
         tried = _Dialect()
         tried.delimiter = delimiter
-        widths = Counter(len(row) for row in _parsed(sample, tried, rows=_SAMPLE_ROWS) if row)
-        wide = Counter({width: count for width, count in widths.items() if width > 1})
+        rows = [row for row in _parsed(sample, tried, rows=_SAMPLE_ROWS) if any(row)]
+        wide = Counter(len(row) for row in rows if len(row) > 1)
         if not wide:
             continue
-        width, count = wide.most_common(1)[0]
-        score = (round(count / widths.total(), 2), width)
-        if score > best:
-            best, dialect = score, tried
+        share = wide.most_common(1)[0][1] / len(rows)
+        if len(rows[0]) == 1:
+            # A sign that the heading has none of stands within the cells.
+            share /= 2
+        if share > best:
+            best, dialect = share, tried
     if any(len(cell) > _LONGEST_FIELD for row in _parsed(text, dialect) for cell in row):
         unquoted = _Unquoted()
         unquoted.delimiter = dialect.delimiter

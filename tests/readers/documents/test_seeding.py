@@ -94,6 +94,22 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     assert len(uris(memory)) == 3
 
 
+def test_pages_go_where_no_model_can_be_had_as_well(tmp_path: Path, report: Path) -> None:
+    down = {
+        "RAGMEM_MODELS_BACKEND": "ollama",
+        "RAGMEM_MODELS_MODEL": "nomic-embed-text",
+        "RAGMEM_MODELS_URL": "http://127.0.0.1:9",
+        "RAGMEM_MODELS_RETRIES": "0",
+    }
+    environ = {"RAGMEM_HOME": str(tmp_path / "ragmem"), **down}
+    with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path) as memory:
+        assert seed(memory).pending == 3
+        write_pdf(report, PAGES[:1])
+        (told,) = [one.reason for one in seed(memory).problems]
+        assert told.startswith("2 parts that it no longer has were archived")
+        assert uris(memory) == {"report.pdf#page=1"}
+
+
 def test_pages_come_back_with_the_document(memory: Ragmem, report: Path) -> None:
     seed(memory)
     write_pdf(report, PAGES[:1])

@@ -112,6 +112,9 @@ def stats(as_json: JsonOption = False) -> int:
 @app.command()
 def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
     """Show the configured sources with their globs, and what of them is stored."""
+    from ragmem.catalog.listing import Filter, crossed
+    from ragmem.services.source_files import files_of
+
     with open_memory(sources_file=sources_file) as memory:
         stored = (
             {str(row["source"]): row for row in memory.catalog.overview.source_rows()}
@@ -119,6 +122,10 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
             else {}
         )
         specs = memory.settings.sources
+        tiers = (
+            crossed(memory.catalog.database, "source", "tier", Filter()) if memory.catalog.exists() else {}
+        )
+        files = {name: files_of(memory.catalog, name) for name in {*specs, *stored}}
     names = [*specs, *(name for name in stored if name not in specs)]
     rows: list[dict[str, Any]] = []
     for name in names:
@@ -128,6 +135,9 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
             {
                 "source": name,
                 "memories": row.get("memories", 0),
+                "tiers": tiers.get(name, {}),
+                "files": len(files[name].paths),
+                "files_without_memory": len(files[name].without),
                 "newest": moment(newest) if newest else None,
                 "reader": spec.reader if spec else None,
                 "scope": spec.scope if spec else None,

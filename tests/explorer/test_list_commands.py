@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from ragmem.hooks import spool
+
 
 @pytest.fixture
 def inspect(home, ragmem, monkeypatch):
@@ -106,6 +108,31 @@ def test_the_queue_is_shown_where_nothing_was_ever_stored_and_takes_nothing_in(e
         found = document(ragmem("inspect", "queue", "--json", **there))
         assert found["texts"] == 1
         assert found["waiting"][0]["told"] == "The quay is closed on Fridays."
+
+
+def test_the_queue_names_events_of_hooks_and_those_that_are_none(empty_home, ragmem):
+    home = empty_home.root / "events"
+    there = {"RAGMEM_HOME": str(home), "HOME": str(empty_home.root)}
+    spool.put(
+        home / "data",
+        {"event": spool.SESSION_END, "assistant": "claude-code", "transcript": "/t/x.jsonl", "at": 1},
+    )
+    [path] = spool.waiting(home / "data")
+    spool.set_aside(path)
+    spool.put(
+        home / "data", {"event": spool.SESSION_END, "assistant": "codex", "transcript": "/t/y.jsonl", "at": 1}
+    )
+    found = document(ragmem("inspect", "queue", "--json", **there))
+    assert (found["events"], found["waiting"][0]["what"]) == (1, "event")
+    assert found["waiting"][0]["told"] == f"codex {spool.SESSION_END} /t/y.jsonl"
+    assert [one["problem"] for one in found["aside"]] == [
+        "it can be read: move it back into the folder above"
+    ]
+
+
+def test_sources_tell_their_tiers_and_files(inspect):
+    notes = next(one for one in document(inspect("sources", "--json"))["sources"] if one["source"] == "notes")
+    assert (notes["tiers"], notes["files"], notes["files_without_memory"]) == ({"ingest": 134}, 134, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 """The sources: what is stored of each by tier, its files, and what of them was not kept."""
 
-from collections import Counter
 from typing import Any
 
-from ragmem.catalog.files import GONE
 from ragmem.catalog.listing import Filter, crossed
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Tier
 from ragmem.memory import Ragmem
+from ragmem.services.source_files import files_of
 
 FILES = 200
 """Files of a source that are named beside it."""
@@ -52,32 +51,28 @@ def _row(memory: Ragmem, name: str, stored: dict[str, Any], tiers: dict[str, int
     spec = memory.settings.sources.get(name)
     state = "not listed" if spec is None else "on" if spec.enabled else "off"
     globs = ", ".join(spec.globs) if spec else "handed in by `ingest`, hooks or an assistant"
-    seen = memory.catalog.files.seen(name) if memory.catalog.exists() else {}
-    there = {path: file for path, file in seen.items() if file.size != GONE}
+    files = files_of(memory.catalog, name)
     newest = stored.get("newest")
-    tally: Counter[str] = Counter()
-    for file in there.values():
-        tally.update(file.tally)
     lines = [f"{name}: {state}", globs]
     if spec:
         lines.append(f"reader {spec.reader}, scope {spec.scope}, signal {spec.signal}")
-    if there:
-        counts = ", ".join(f"{count:,} {what}" for what, count in sorted(tally.items()) if count)
-        lines.append(f"{len(there):,} files when seed last looked: {counts or 'nothing in them'}")
+    if files.paths:
+        counts = ", ".join(f"{count:,} {what}" for what, count in files.tally.items())
+        lines.append(f"{len(files.paths):,} files when seed last looked: {counts or 'nothing in them'}")
     if not stored and spec and spec.enabled:
         lines.append(f"nothing stored yet: ragmem seed --source {name}")
-    empty = [path for path, file in there.items() if not any(file.tally.values())]
-    if empty:
-        lines.append(f"{len(empty):,} files gave no memory")
-    lines += ["", *map(short, sorted(there)[:FILES])]
-    if len(there) > FILES:
-        lines.append(f"and {len(there) - FILES:,} more")
+    if files.without:
+        lines.append(f"{len(files.without):,} files gave no memory:")
+        lines += map(short, files.without[:FILES])
+    lines += ["", *map(short, files.paths[:FILES])]
+    if len(files.paths) > FILES:
+        lines.append(f"and {len(files.paths) - FILES:,} more")
     return Row(
         (
             name,
             f"{stored.get('memories', 0):,}",
             *(f"{tiers.get(tier.value, 0):,}" for tier in Tier),
-            f"{len(there):,}",
+            f"{len(files.paths):,}",
             newest.strftime("%Y-%m-%d") if newest else "",
             state,
             globs,

@@ -81,9 +81,9 @@ class Documents:
         traceback: TracebackType | None,
     ) -> None:
         self._converter.close()
-        for helper in (self._describe, self._elsewhere):
-            if helper is not None:
-                helper.close()
+        for opened in (self._describe, self._elsewhere):
+            if opened is not None:
+                opened.close()
 
     def read(
         self, path: Path, spec: SourceSpec, *, modified: datetime, scope: Scope
@@ -119,8 +119,8 @@ class Documents:
             for part in converted.parts
         ]
         warnings = [*converted.warnings]
-        for helper in (self._elsewhere, self._describe):
-            warnings += helper.taken() if helper is not None else []
+        for asked in (self._elsewhere, self._describe):
+            warnings += asked.taken() if asked is not None else []
         return [draft for draft in drafts if draft.text], warnings
 
     def _look_at(self, path: Path) -> None:

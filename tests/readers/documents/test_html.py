@@ -267,6 +267,18 @@ def test_pictures_of_the_page_itself_are_handed_on_and_no_others(monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("kind", ["GIF", "TIFF", "WEBP", "BMP", "PNG"])
+def test_damaged_pictures_take_nothing_from_the_text(kind):
+    data = BytesIO()
+    Image.effect_noise((90, 90), 80).convert("RGB").save(data, kind)
+    whole = data.getvalue()
+    for end in (0, 3, 9, 30, len(whole) // 2, len(whole) - 2):
+        inside = b64encode(whole[:end]).decode()
+        assert text(f'<p>a</p><img alt="A flag" src="data:image/x;base64,{inside}">').startswith(
+            "a\n\nImage: A flag"
+        )
+
+
 def test_a_page_tells_title_author_time_and_address():
     found = html.converted(
         "<!-- saved from url=(0042)https://tides.example/ebb --><html lang=de>"

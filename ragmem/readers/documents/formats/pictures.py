@@ -2,6 +2,8 @@
 
 import hashlib
 import io
+import struct
+import warnings
 from dataclasses import dataclass, field
 
 from ragmem.readers.documents.model import Limits, Picture
@@ -47,8 +49,10 @@ def _usable(data: bytes, limits: Limits) -> tuple[bytes, str] | None:
     """Return bytes and media type as PNG or JPEG; None for what is small, too large, or of another kind."""
     from PIL import Image, UnidentifiedImageError
 
+    damaged = (OSError, EOFError, ValueError, SyntaxError, IndexError, KeyError, struct.error)
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        # What Pillow warns of, damage and size, is looked at here.
+        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(data)) as image:
             if min(image.size) < _SMALLEST or image.width * image.height > limits.pixels:
                 return None
             for magic, media_type in _KNOWN.items():
@@ -60,6 +64,6 @@ def _usable(data: bytes, limits: Limits) -> tuple[bytes, str] | None:
             packed = io.BytesIO()
             image.convert("RGB").save(packed, "PNG")
             return packed.getvalue(), "image/png"
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError):
+    except (UnidentifiedImageError, Image.DecompressionBombError, *damaged):
         # A picture that cannot be read takes nothing from the text around it.
         return None

@@ -174,7 +174,8 @@ def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[
     sizes.clear()
     laid: list[tuple[_Page, list[Block]]] = []
     for page in pages:
-        kept = [line for line in page.lines if _mark(line, usual) not in running or not _at_edge(line, page)]
+        edges = _edges(page)
+        kept = [line for line in page.lines if line not in edges or _mark(line, usual) not in running]
         kept = kept or page.lines  # a form of one line a page
         blocks = captioned(blocks_of(reading_order(kept)), page.tables)
         laid.append((page, blocks))
@@ -216,16 +217,16 @@ def _running(pages: Sequence[_Page], usual: float) -> set[str]:
     """Return what stands at the edges of most pages: headers, footers and page numbers."""
     counts = Counter[str]()
     for page in pages:
-        counts.update({_mark(line, usual) for line in page.lines if _at_edge(line, page)})
+        counts.update({_mark(line, usual) for line in _edges(page)})
     enough = max(_FEWEST_REPEATED, _REPEATED * len(pages))
     return {mark for mark, count in counts.items() if count >= enough}
 
 
-def _at_edge(line: Line, page: _Page) -> bool:
-    if line.is_table:
-        return False
-    above = sorted({other.box.top for other in page.lines})
-    return line.box.top in above[:_EDGE_LINES] or line.box.top in above[-_EDGE_LINES:]
+def _edges(page: _Page) -> list[Line]:
+    """Return the lines at the top and at the bottom of a page."""
+    tops = sorted({line.box.top for line in page.lines})
+    outer = {*tops[:_EDGE_LINES], *tops[-_EDGE_LINES:]}
+    return [line for line in page.lines if line.box.top in outer and not line.is_table]
 
 
 def _mark(line: Line, usual: float) -> str:

@@ -8,7 +8,7 @@ from interactive_shells import SHELLS, Shell
 
 from ragmem.errors import UsageError
 from ragmem.services import shell_completion
-from ragmem.services.shell_completion import BEGIN, installation, shell_in_use
+from ragmem.services.shell_completion import BEGIN, END, installation, shell_in_use
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = {
@@ -92,6 +92,28 @@ def test_removing_leaves_what_was_there_before(shell, home, ragmem):
     assert start_up.stat().st_mode & 0o777 == 0o640
     assert not (home / FILES[shell]).exists()
     assert ragmem("completions", "install", shell, "--remove").stdout.endswith(": not there\n")
+
+
+def test_a_block_without_its_end_takes_nothing_else_along(home, ragmem):
+    ragmem("completions", "install", "zsh", "--edit-rc")
+    start_up = home / ".zshrc"
+    damaged = start_up.read_text().replace(f"{END}\n", "") + "alias mine=1\n"
+    start_up.write_text(damaged)
+    told = ragmem("completions", "install", "zsh", "--remove", "--edit-rc")
+
+    assert start_up.read_text() == damaged
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith(f'ragmem: "{start_up}" has no line "{END}"\n')
+
+
+def test_a_start_up_file_keeps_its_ends_of_lines(home, ragmem):
+    before = b"echo one\r\necho \xff two\n"
+    (home / ".zshrc").write_bytes(before)
+    ragmem("completions", "install", "zsh", "--edit-rc")
+    assert (home / ".zshrc").read_bytes().startswith(before)
+
+    ragmem("completions", "install", "zsh", "--remove", "--edit-rc")
+    assert (home / ".zshrc").read_bytes() == before
 
 
 def test_lines_that_are_needed_are_shown_and_written_only_when_asked(home, ragmem):

@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -132,13 +132,15 @@ def installation(
 def removal(shell: ShellName, environ: Mapping[str, str], *, home: Path, edit: bool = False) -> Installation:
     """Return what taking the completion of a shell away does; `edit` takes our lines from the start-up file.
 
-    Raises UsageError where a file lies there that is not ours.
+    Raises UsageError where a file lies there that is not ours, and where nothing tells where our lines end.
     """
     file = place_of(shell, environ, home=home)
     change: Change = "absent" if _present(file) is None else "removed"
     start_up, lines = _start_up(shell, file, environ, home=home, root=Path("/"))
     marked = BEGIN in _read(start_up)
     left: StartUpChange = "" if not marked else "removed" if edit else "left"
+    if left == "removed":
+        _without_block(start_up)
     return Installation(shell, file, change, start_up, lines if marked else (), left)
 
 
@@ -158,7 +160,7 @@ def carry_out(plan: Installation) -> None:
             block = "\n".join((BEGIN, *plan.lines, END))
             _rewrite(plan.start_up, text + ("" if not text or text.endswith("\n") else "\n") + block + "\n")
         elif plan.start_up_change == "removed":
-            _rewrite(plan.start_up, _without_block(_read(plan.start_up)))
+            _rewrite(plan.start_up, _without_block(plan.start_up))
     except OSError as error:
         raise StorageError(
             f'cannot write "{error.filename or plan.file}": {(error.strerror or str(error)).lower()}',
@@ -210,27 +212,30 @@ def _is_named(file: Path, start_up: Path, *, home: Path) -> bool:
 
 
 def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else ""
+    # As bytes, because a text would lose the ends of lines of other systems.
+    return path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else ""
 
 
 def _rewrite(path: Path, text: str) -> None:
     """Replace a person's file in one step, with its permissions, where a link leads."""
     place = path.resolve()
     draft = place.with_name(f".{place.name}.ragmem")
-    draft.write_text(text, encoding="utf-8", errors="surrogateescape")
+    draft.touch(mode=0o600)
+    draft.write_bytes(text.encode("utf-8", "surrogateescape"))
     if place.exists():
         shutil.copymode(place, draft)
     draft.replace(place)
 
 
-def _without_block(text: str) -> str:
-    return "".join(_outside(text.splitlines(keepends=True)))
-
-
-def _outside(lines: Iterable[str]) -> Iterable[str]:
+def _without_block(path: Path) -> str:
+    """Return the text of a file without our lines; raises UsageError where their end is missing."""
+    kept: list[str] = []
     within = False
-    for line in lines:
+    for line in _read(path).splitlines(keepends=True):
         within = within or line.strip() == BEGIN
         if not within:
-            yield line
+            kept.append(line)
         within = within and line.strip() != END
+    if within:
+        raise UsageError(f'"{path}" has no line "{END}"', hint=f'take out by hand what follows "{BEGIN}"')
+    return "".join(kept)

@@ -364,6 +364,31 @@ def test_no_text_becomes_a_command_of_its_own(nasty):
     assert not {"\n", "\r"} & set(command)
 
 
+def test_no_title_becomes_a_command_of_the_older_kind(seed, home):
+    # The runner takes `##[NAME]` for a command wherever in a line it stands (ActionCommand.cs, TryParse).
+    (home / "notes" / "driver.md").write_text(
+        NOTES["driver.md"].replace("# Driver", "# X ##[stop-commands]y")
+    )
+    text = '[[must_not_find]]\nquestion = "the PostgreSQL driver ##[add-mask]z"\npath = "driver.md"\n'
+    done = seed(text, "--github")
+
+    assert done.returncode == 1
+    assert "stop-commands]y" in done.stdout
+    assert "##[" not in done.stdout + done.stderr
+    told = seed(text, "--github", "--json").stdout
+    assert json.loads(told)["expectations"]["failed"] == 1
+    assert "##[" not in told
+
+
+def test_a_name_with_a_hash_is_found_by_its_whole_path(seed, home):
+    (home / "notes" / "driver.md").rename(home / "notes" / "c#-driver.md")
+    found = outcomes(
+        seed('[[must_find]]\nquestion = "why pin the PostgreSQL driver"\npath = "c#-driver.md"\n', "--json")
+    )
+
+    assert [status for status, *_ in found.values()] == ["passed", "passed"]
+
+
 def test_no_text_becomes_markup_of_the_summary(nasty):
     lines = summary(nasty, shown="expect.toml").splitlines()
 

@@ -125,8 +125,13 @@ def _name(asked: Asked) -> str:
     shown = question if len(question) <= SHOWN else question[: SHOWN - 1] + "…"
     wanted = " ".join(filter(None, (asked.source, asked.path)))
     if asked.found:
-        return f'"{shown}" finds {wanted}'
-    return f'"{shown}" does not find {wanted}' if wanted else f'"{shown}" finds nothing'
+        return _no_command(f'"{shown}" finds {wanted}')
+    return _no_command(f'"{shown}" does not find {wanted}' if wanted else f'"{shown}" finds nothing')
+
+
+def _no_command(text: str) -> str:
+    """Return text that no runner obeys: GitHub's takes `##[NAME]` for a command wherever in a line it is."""
+    return text.replace("##[", "## [")
 
 
 def _of_question(asked: Asked, name: str, ask: Callable[[Asked, int], Answer], *, home: str) -> Outcome:
@@ -143,14 +148,17 @@ def _of_question(asked: Asked, name: str, ask: Callable[[Asked, int], Answer], *
     else:
         status = "failed" if early else "passed"
         message = f"at rank {early[0]}: {_shown(matches[early[0] - 1], home=home)}" if early else "not found"
-    return Outcome("questions", name, asked.line, status, message, seconds)
+    return Outcome("questions", name, asked.line, status, _no_command(message), seconds)
 
 
 def _ranks(asked: Asked, matches: Sequence[Match], *, home: str) -> Iterator[int]:
     pattern = _pattern(asked.path, home=home) if asked.path else None
     for rank, match in enumerate(matches, start=1):
-        place = match.memory.uri.partition("#")[0]
-        if asked.source in {"", match.memory.source} and (pattern is None or pattern.fullmatch(place)):
+        # A path may hold a "#" of its own; what names a part of a file never does.
+        places = {match.memory.uri, match.memory.uri.rpartition("#")[0]}
+        if asked.source in {"", match.memory.source} and (
+            pattern is None or any(map(pattern.fullmatch, places))
+        ):
             yield rank
 
 

@@ -183,6 +183,22 @@ def test_bash_lists_ids_with_their_titles(setting, hinted, several):
         assert re.fullmatch(expected, shown)
 
 
+@NEEDS["bash"]
+@pytest.mark.parametrize(
+    ("typed", "begin"),
+    [("deploy", {"na", " "}), ("n", {"na"}), ("DEPLOY", {"na", " "}), ("a:deploy", {""})],
+)
+def test_bash_keeps_the_words_of_a_title_where_several_ids_have_it(typed, begin, home):
+    # Readline puts what all matches begin with in the place of what was typed; nothing leaves it as it is.
+    line = f"ragmem pin {typed}"
+    script = (
+        f". {COMPLETIONS}/ragmem.bash; ragmem() {{ printf 'nab\\tone\\nnac\\ttwo\\n'; }};"
+        f' COMP_LINE="{line}" COMP_POINT={len(line)}; _ragmem; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+
+    assert {line[:2] for line in offered("bash", script, home)} == begin
+
+
 TITLES = ["Note one 1", "Note two 2", "Note three 3"]
 
 

@@ -304,7 +304,7 @@ def test_a_signal_that_is_sent_again_with_its_key_is_stored_once(http):
 
 def test_agents_go_on_when_their_file_was_deleted_under_the_server(small):
     client, memory = small
-    for _ in range(4):  # each of the threads has the file open
+    for _ in range(4):  # until each of the threads has the file open
         client.post("/heartbeat", agent_id="gone")
     memory.agents.file.database.path.unlink()
     assert client.get("/agents").json()["agents"] == []

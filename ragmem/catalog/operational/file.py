@@ -1,6 +1,7 @@
 """The file operational.db: opened where it is first used, made where something is first written."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ class OperationalFile:
         self.database = SQLiteDatabase(
             data, name=OPERATIONAL_NAME, lock=LOCK_NAME, busy_timeout=busy_timeout, anew=True
         )
-        self._settled: tuple[int, ...] | None = None
+        self._settled = threading.local()
 
     def exists(self) -> bool:
         """Tell whether anything was ever written."""
@@ -35,9 +36,10 @@ class OperationalFile:
 
     def prepare(self) -> None:
         """Make the file and its tables where they are missing, and bring older ones up to date."""
-        if self._settled is None or self._settled != self.database.identity:
+        # Not by the file's identity: the number of a deleted file may be that of the next one.
+        if getattr(self._settled, "connection", None) is not self.database.connection():
             settle(self.database, OPERATIONAL)
-            self._settled = self.database.identity
+            self._settled.connection = self.database.connection()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -69,4 +71,4 @@ class OperationalFile:
     def close(self) -> None:
         """Close all connections; closing twice is fine."""
         self.database.close()
-        self._settled = None
+        self._settled = threading.local()

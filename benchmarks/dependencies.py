@@ -17,7 +17,6 @@ sys.path.insert(0, str(common.REPOSITORY / "scripts"))
 from distributions import direct, installed, licence, needed, size
 
 MODULES: Mapping[str, str] = {
-    "beautifulsoup4": "bs4",
     "lightrag-hku": "lightrag.lightrag",
     "lxml": "lxml.etree",
     "mlx": "mlx.core",
@@ -26,7 +25,6 @@ MODULES: Mapping[str, str] = {
     "psycopg": "psycopg",
     "python-frontmatter": "frontmatter",
     "python-multipart": "python_multipart",
-    "python-pptx": "pptx",
     "rich": "rich.progress",
     "pgvector": "pgvector.psycopg",
     "textual": "textual.app",

@@ -3,6 +3,9 @@
 from explorer_walk import walk
 
 from ragmem.cli.explorer.filtering import parsed
+from ragmem.domain.model import Draft, Scope
+
+from .conftest import Home
 
 
 def table_of(at):
@@ -172,6 +175,55 @@ def test_what_memories_say_is_shown_as_it_stands_drives_nothing_and_is_copied_by
         assert "it has no file" in at
 
     walk(home, steps)
+
+
+def test_no_text_of_a_memory_reaches_the_terminal_with_control_characters(tmp_path):
+    # Files are cleaned when they are read; what an assistant or a program hands in is not.
+    drive = "\x1b]0;owned\x07\x1b[31m\x9b31m\n"
+    home = Home(tmp_path)
+    with home.open() as memory:
+        memory.ingest(
+            [
+                Draft(
+                    "memory",
+                    f"/made/{drive}",
+                    f"We decided `Fohub` depends on PostgreSQL because {drive} matters.\n{drive}",
+                    title=f"Title {drive}",
+                    scope=Scope(f"project{drive}"),
+                    metadata={f"key{drive}": f"value{drive}"},
+                )
+            ]
+        )
+        memory.agents.heartbeat("builder", status="working", current_task=f"build {drive}")
+        memory.anticipate("session", f"why does Fohub {drive} need PostgreSQL", everywhere=True)
+
+    async def steps(at):
+        def look(where):
+            assert all(letter.isprintable() or letter == "\n" for letter in at.screen), (where, at.screen)
+
+        for keys in ("1", "2", "3", "5", "6", "7", "8", "9", "0"):
+            await at.press("escape", *keys)
+            look(keys)
+        for name in ("transcripts", "agents", "log"):
+            await at.app.show(name)
+            await at.settle()
+            look(name)
+        await at.press("4")
+        await at.type("PostgreSQL Fohub")
+        await at.press("enter")
+        look("answers")
+        await at.press("enter")
+        assert "Title" in at
+        # The title is one line, and below it stands what the memory is.
+        assert "general" in at.screen.splitlines()[1]
+        for tab in "123456":
+            await at.press(tab)
+            look(f"tab {tab}")
+        at.app.notify(f"told {drive}")
+        await at.settle()
+        look("notification")
+
+    walk(home, steps, size=(140, 50))
 
 
 def test_a_home_without_memories_says_what_comes_next(empty_home):

@@ -1,11 +1,9 @@
 """The explorer: a list of views, one of them shown, and what all views share."""
 
-import importlib
 import os
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,13 +11,16 @@ from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.widgets import ContentSwitcher, Footer, OptionList, Static
+from textual.widgets import ContentSwitcher, Footer, OptionList
 from textual.widgets.option_list import Option
 from textual.worker import WorkerFailed
 
+from ragmem.cli.common import printable
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import Reader
 from ragmem.cli.explorer.table import Row, short
 from ragmem.cli.explorer.themes import DARK, LIGHT
+from ragmem.cli.explorer.views import VIEWS
 from ragmem.domain.model import Kind, Match, State, Tier
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.widths import fitted
@@ -40,45 +41,6 @@ MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
 
 CRUMB = 30
 """Letters of a step of the way."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A view: its id, the key that shows it, and where its widget is, which is imported then."""
-
-    id: str
-    key: str
-    module: str
-
-    @property
-    def label(self) -> str:
-        """How it stands in the list."""
-        return f"{self.key or ' '} {self.id.capitalize()}"
-
-    def widget(self) -> Any:
-        """Return its widget, made now."""
-        module = importlib.import_module(f"ragmem.cli.explorer.{self.module}")
-        return getattr(module, self.id.capitalize())(id=self.id)
-
-
-VIEWS = tuple(
-    View(name, key, module)
-    for name, key, module in (
-        ("overview", "1", "overview"),
-        ("sources", "2", "sources"),
-        ("memories", "3", "memories"),
-        ("search", "4", "search"),
-        ("entities", "5", "entities"),
-        ("connections", "6", "connections"),
-        ("lifecycle", "7", "lifecycle"),
-        ("queue", "8", "queue"),
-        ("injections", "9", "injections"),
-        ("records", "0", "records"),
-        ("transcripts", "", "transcripts"),
-        ("agents", "", "agents"),
-        ("log", "", "log"),
-    )
-)
 
 
 class Explorer(App[None]):
@@ -119,7 +81,7 @@ class Explorer(App[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the main screen out."""
-        yield Static(markup=False, id="head")
+        yield Plain(id="head")
         with Horizontal(id="body"):
             yield OptionList(*(Option(view.label, id=view.id) for view in VIEWS), id="views")
             yield ContentSwitcher(id="switch")
@@ -142,7 +104,11 @@ class Explorer(App[None]):
         self._close_messages_no_wait()
 
     def _announce(self, told: str) -> None:
-        self.notify(told, markup=False)  # it may be called from any thread
+        self.notify(told)  # may be called from any thread
+
+    def notify(self, message: str, **how: Any) -> None:
+        """Tell a person something, as it stands."""
+        super().notify(printable(message), **(how | {"markup": False}))
 
     @property
     def main(self) -> Any:
@@ -180,6 +146,8 @@ class Explorer(App[None]):
 
     async def action_step(self, steps: int) -> None:
         """Show the view before or after."""
+        if len(self.screen_stack) > 1:
+            return
         names = [view.id for view in VIEWS]
         current = self.main.query_one("#switch", ContentSwitcher).current
         await self.show(names[(names.index(current) + steps) % len(names)])
@@ -187,7 +155,7 @@ class Explorer(App[None]):
     def action_scope(self) -> None:
         """Tell of all projects, or of the one that one is in and the user's."""
         if self._here is None:
-            self.notify("no project is here: all are shown", markup=False)
+            self.notify("no project is here: all are shown")
             return
         self.reader.toggle(self._here)
         self._say_head()
@@ -250,23 +218,26 @@ class Explorer(App[None]):
     async def _of_source(self, name: str) -> None:
         pane = await self.show("memories")
         pane.line.display = True
-        pane.line.value = f'source:"{name}"' if " " in name else f"source:{name}"
+        shown = printable(name)
+        pane.line.value = f'source:"{shown}"' if " " in shown else f"source:{shown}"
         pane.take_focus()
 
     def copy(self, text: str) -> None:
         """Copy a text, where the terminal lets programs do so."""
         if text:
             self.copy_to_clipboard(text)
-            self.notify(f"copied {text}", markup=False, timeout=2)
+            self.notify(f"copied {text}", timeout=2)
 
     def edit(self, path: str) -> None:
         """Open a file in the person's editor; tell where there is none."""
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        # One of blanks is none: what would be run then is the memory's file itself.
+        named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
+        editor = next(filter(None, named), "")
         place = _file_of(path)
         if place is None:
-            self.notify("it has no file on this machine", markup=False)
+            self.notify("it has no file on this machine")
         elif not editor:
-            self.notify(f"set EDITOR to open {place}", markup=False)
+            self.notify(f"set EDITOR to open {place}")
         else:
             self._edit(editor, place)
 
@@ -275,7 +246,7 @@ class Explorer(App[None]):
             with self.suspend():
                 subprocess.run([*shlex.split(editor), str(place)], check=False)  # noqa: S603 - the person's own
         except (OSError, ValueError, SuspendNotSupported) as error:
-            self.notify(f"{editor} cannot be run: {error}", severity="error", markup=False)
+            self.notify(f"{editor} cannot be run: {error}", severity="error")
         self.refresh()
 
     async def _learn(self) -> None:
@@ -284,7 +255,7 @@ class Explorer(App[None]):
         try:
             self.known, self._count, self._here = await self.reader.run(_known)
         except RagmemError as error:
-            self.notify(error.told, severity="error", markup=False)
+            self.notify(error.told, severity="error")
             return
         projects = self.reader.projects
         self._where = "all projects" if projects is None else "this project and yours"
@@ -293,7 +264,7 @@ class Explorer(App[None]):
     def _say_head(self) -> None:
         count = f"{self._count:,} memories" if self.stored else "empty"
         home = short(str(self.reader.memory.settings.places.data))
-        self.main.query_one("#head", Static).update(f"ragmem   {count}   {self._where}   {home}")
+        self.main.query_one("#head", Plain).update(f"ragmem   {count}   {self._where}   {home}")
 
 
 def _file_of(path: str) -> Path | None:
@@ -319,4 +290,6 @@ def _known(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] |
         "source": list(overview.count_by("source")),
         "project": [names.get(one, one) for one in counts],
     }
+    # What is completed stands in a line that shows every character.
+    values = {key: [one for one in found if one.isprintable()] for key, found in values.items()}
     return values, sum(counts.values()), memory.default_projects()

@@ -18,16 +18,21 @@ def entity_key(project: str, name: str) -> str:
     return f"{project}\n{name}"
 
 
+def also_called(place: Place) -> str:
+    """Return by which names an entity goes besides, without secrets; only where there are such."""
+    return redact(f"also {', '.join(one.name for one in place.aliases)}")[0]
+
+
 def row_of(place: Place, project: str) -> Row:
     """Return the line of an entity; `project` is what its project is called."""
     entity = place.entity
-    said = redact(entity.description)[0]
-    also = f"also {', '.join(one.name for one in place.aliases)}\n" if place.aliases else ""
+    said, name = redact(entity.description)[0], redact(entity.name)[0]
+    also = f"{also_called(place)}\n" if place.aliases else ""
     return Row(
-        (entity.name, entity.type, f"{place.degree:,}", project, " ".join(said.split())),
+        (name, entity.type, f"{place.degree:,}", project, " ".join(said.split())),
         key=entity.name,
         opens=("entity", entity_key(place.project, entity.name)),
-        detail=f"{entity.name}\n{entity.type}, {place.degree:,} relations, {project}\n{also}\n{said}",
+        detail=f"{name}\n{entity.type}, {place.degree:,} relations, {project}\n{also}\n{said}",
     )
 
 

@@ -4,9 +4,10 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.widgets import Static, TabPane
+from textual.widgets import TabPane
 
-from ragmem.cli.explorer.entities import entity_key
+from ragmem.cli.explorer.entities import also_called, entity_key
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import SHORT_ID_LENGTH
@@ -51,7 +52,7 @@ class EntityScreen(TabbedScreen):
                 id="near",
             )
         with TabPane("3 Said", id="said"), VerticalScroll():
-            yield Static(markup=False, classes="plain", id="said-lines")
+            yield Plain(classes="plain", id="said-lines")
 
     def on_mount(self) -> None:
         """Read the entity."""
@@ -63,7 +64,7 @@ class EntityScreen(TabbedScreen):
                 lambda memory: memory.graph([self._project]).entity(self._entity, limit=MOST)
             )
         except RagmemError as error:
-            self.tell(self._entity, error.told)
+            self.tell(redact(self._entity)[0], error.told)
             return
         self._fill(views[0])
         self.take_focus()
@@ -74,13 +75,13 @@ class EntityScreen(TabbedScreen):
         if view.memories is not None:
             facts.append(f"in {view.memories:,} memories")
         if place.aliases:
-            facts.append("also " + ", ".join(one.name for one in place.aliases))
-        self.tell(place.entity.name, ", ".join(facts))
+            facts.append(also_called(place))
+        self.tell(redact(place.entity.name)[0], ", ".join(facts))
         self.table("told").fill([_told(one) for one in view.told])
         self.table("near").fill([_near(one, place.project) for one in view.neighbours])
         self.count("memories", view.memories if view.memories is not None else len(view.told))
         self.count("neighbours", place.degree)
-        self.query_one("#said-lines", Static).update(redact(place.entity.description)[0])
+        self.query_one("#said-lines", Plain).update(redact(place.entity.description)[0])
 
     def own_key(self) -> str:
         """Return the entity's name."""
@@ -100,7 +101,7 @@ def _near(one: Neighbour, project: str) -> Row:
     name = one.entity.name
     how = redact(one.relation.keywords)[0]
     return Row(
-        (name, f"{one.relation.weight:g}", one.entity.type, how),
+        (redact(name)[0], f"{one.relation.weight:g}", one.entity.type, how),
         key=name,
         opens=("entity", entity_key(project, name)),
     )

@@ -6,7 +6,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
+
+from ragmem.cli.explorer.plain import Plain
 
 KEYS = """\
 Go
@@ -47,7 +48,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay it out."""
         with VerticalScroll(id="help"):
-            yield Static(KEYS, markup=False)
+            yield Plain(KEYS)
 
     def on_mount(self) -> None:
         """Let the keys scroll."""

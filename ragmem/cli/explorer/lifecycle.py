@@ -7,9 +7,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
-from textual.widgets import Static
 
 from ragmem.cli.explorer.drawing import heading, painter, text_of
+from ragmem.cli.explorer.plain import Plain
 from ragmem.domain import chart_lines
 from ragmem.domain.widths import fitted, padded
 from ragmem.errors import RagmemError
@@ -42,7 +42,7 @@ class Lifecycle(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield Static("reading…", markup=False, classes="plain")
+        yield Plain("reading…", classes="plain")
 
     def on_mount(self) -> None:
         """Read the report."""
@@ -63,10 +63,10 @@ class Lifecycle(VerticalScroll):
     def redraw(self) -> None:
         """Draw anew for another width, or other colours."""
         if self._report is not None:
-            self.query_one(Static).update(self._drawn(self._report))
+            self.query_one(Plain).update(self._drawn(self._report))
 
     async def _load(self) -> None:
-        told = self.query_one(Static)
+        told = self.query_one(Plain)
         if not self.app.stored:
             told.update(self.app.nothing_stored)
             return

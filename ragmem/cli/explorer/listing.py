@@ -9,9 +9,10 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ragmem.cli.explorer.filtering import Asked, Suggestions, has_words, parsed
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
@@ -87,9 +88,9 @@ class ListPane(Vertical):
         with Container(classes="split"):
             yield Table(self.COLUMNS, id="rows")
             with VerticalScroll(classes="detail", can_focus=False):
-                yield Static(markup=False, classes="told")
-        yield Static(markup=False, classes="empty")
-        yield Static(markup=False, classes="status")
+                yield Plain(classes="told")
+        yield Plain(classes="empty")
+        yield Plain(classes="status")
 
     def on_mount(self) -> None:
         """Begin."""
@@ -196,12 +197,12 @@ class ListPane(Vertical):
         if self.NEEDS_MEMORIES and not self.app.stored:
             self._say_empty(self.app.nothing_stored)
             return
-        self.query_one(".status", Static).update("reading…")
+        self.query_one(".status", Plain).update("reading…")
         try:
             page = await self.app.reader.run(lambda memory: self.page(memory, asked, None))
         except RagmemError as error:
             self.table.fill([])
-            self.query_one(".status", Static).update(error.told)
+            self.query_one(".status", Plain).update(error.told)
             return
         rows = self._kept(page.rows, asked)
         self._rest, self._total, self._told = page.rest, page.total, page.told
@@ -223,7 +224,7 @@ class ListPane(Vertical):
         try:
             page = await self.app.reader.run(lambda memory: self.page(memory, asked, after))
         except RagmemError as error:
-            self.query_one(".status", Static).update(error.told)
+            self.query_one(".status", Plain).update(error.told)
             return
         if asked == parsed(self.line.value, self.KEYS):
             self._rest = page.rest
@@ -238,18 +239,18 @@ class ListPane(Vertical):
     def _say_empty(self, text: str) -> None:
         self.table.fill([])
         self.query_one(".split").display = False
-        empty = self.query_one(".empty", Static)
+        empty = self.query_one(".empty", Plain)
         empty.display = True
         empty.update(text)
-        self.query_one(".status", Static).update(self._told)
+        self.query_one(".status", Plain).update(self._told)
 
     def _say_status(self) -> None:
         shown = len(self.table.shown)
         total = self._total if self._total is not None else shown
         count = f"{shown:,} of {total:,}" if total > shown else f"{shown:,}"
         line = f"filter: {self.line.value}" if self.line.value else ""
-        self.query_one(".status", Static).update("   ".join(filter(None, (count, self._told, line))))
+        self.query_one(".status", Plain).update("   ".join(filter(None, (count, self._told, line))))
 
     def _show_detail(self) -> None:
         row = self.table.current
-        self.query_one(".told", Static).update(row.detail if row is not None else "")
+        self.query_one(".told", Plain).update(row.detail if row is not None else "")

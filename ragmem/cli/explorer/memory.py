@@ -8,16 +8,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
-from textual.widgets import Static, TabPane
+from textual.widgets import TabPane
 
 from ragmem.cli.common import printable
 from ragmem.cli.explorer.connections import LINKED_COLUMNS, linked_row
 from ragmem.cli.explorer.entities import entity_key
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.rendering import page
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.cli.explorer.whole import Whole, score_of, told, whole
 from ragmem.domain.model import Match
+from ragmem.domain.redaction import redact
 from ragmem.errors import RagmemError
 
 LINKS = 500
@@ -41,11 +43,11 @@ class MemoryScreen(TabbedScreen):
     def panes(self) -> ComposeResult:
         """Yield the tabs."""
         with TabPane("1 Text", id="text"), VerticalScroll():
-            yield Static(markup=False, classes="plain", id="page")
+            yield Plain(classes="plain", id="page")
         with TabPane("2 Facts", id="facts"), VerticalScroll():
-            yield Static(markup=False, classes="plain", id="fact-lines")
+            yield Plain(classes="plain", id="fact-lines")
         with TabPane("3 Score", id="score"), VerticalScroll():
-            yield Static(markup=False, classes="plain", id="score-lines")
+            yield Plain(classes="plain", id="score-lines")
         with TabPane("4 Connections", id="connections"):
             yield Table(LINKED_COLUMNS, id="links")
         with TabPane("5 Entities", id="entities"):
@@ -86,7 +88,7 @@ class MemoryScreen(TabbedScreen):
             )
         width, theme = self.size.width - 6, self.app.current_theme
         drawn = await self.app.reader.run(lambda _: page(text, width=width, theme=theme))
-        self.query_one("#page", Static).update(drawn)
+        self.query_one("#page", Plain).update(drawn)
 
     def redraw(self) -> None:
         """Lay the text out anew: for another width, or other colours."""
@@ -101,14 +103,17 @@ class MemoryScreen(TabbedScreen):
         facts.add_column(no_wrap=True)
         facts.add_column(overflow="fold")
         for name, value in found.facts:
-            facts.add_row(Text(name, style="bold"), Text(printable(value)))
-        self.query_one("#fact-lines", Static).update(facts)
+            facts.add_row(Text(printable(name), style="bold"), Text(printable(value)))
+        self.query_one("#fact-lines", Plain).update(facts)
         score = NO_SCORE if self._match is None else score_of(self._match)
-        self.query_one("#score-lines", Static).update(score)
+        self.query_one("#score-lines", Plain).update(score)
         project = found.memory.scope.project
         self.table("links").fill([linked_row(one) for one in found.links[:LINKS]])
         self.table("names").fill(
-            [Row((name,), key=name, opens=("entity", entity_key(project, name))) for name in found.entities]
+            [
+                Row((redact(name)[0],), key=name, opens=("entity", entity_key(project, name)))
+                for name in found.entities
+            ]
         )
         self.table("happenings").fill([Row(told(one)) for one in found.history])
         self.count("connections", len(found.links))

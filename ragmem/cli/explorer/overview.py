@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
-from textual.widgets import Static
 
 from ragmem.catalog.listing import Filter, crossed
 from ragmem.cli.common import printable, size
 from ragmem.cli.explorer.drawing import heading, painter, text_of
+from ragmem.cli.explorer.plain import Plain
 from ragmem.domain.model import State
 from ragmem.domain.widths import fitted
 from ragmem.errors import RagmemError
@@ -73,7 +73,7 @@ class Overview(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield Static("reading…", markup=False, classes="plain")
+        yield Plain("reading…", classes="plain")
 
     def on_mount(self) -> None:
         """Read the numbers."""
@@ -90,7 +90,7 @@ class Overview(VerticalScroll):
     def redraw(self) -> None:
         """Draw anew for another width, or other colours."""
         if self._numbers is not None:
-            self.query_one(Static).update(self._drawn(self._numbers))
+            self.query_one(Plain).update(self._drawn(self._numbers))
 
     def on_resize(self, event: Resize) -> None:  # noqa: ARG002 - Textual's
         """Fit the charts to the new width."""
@@ -98,7 +98,7 @@ class Overview(VerticalScroll):
 
     async def _load(self) -> None:
         if not self.app.stored:
-            self.query_one(Static).update(self.app.nothing_stored)
+            self.query_one(Plain).update(self.app.nothing_stored)
             return
         projects = self.app.reader.projects
         try:
@@ -106,7 +106,7 @@ class Overview(VerticalScroll):
             self._show(found)
             more = await self.app.reader.run(lambda memory: memory.plots(LATER, projects=projects))
         except RagmemError as error:
-            self.query_one(Static).update(error.told)
+            self.query_one(Plain).update(error.told)
             return
         self._show(Numbers(found.facts, [*found.plots, *more.values()]))
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Footer
 
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import ClosingError
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import SHORT_ID_LENGTH
@@ -71,7 +72,7 @@ class PlanList(ListPane):
 
     async def _load(self, pause: float) -> None:
         await super()._load(pause)
-        self.screen.query_one(".title", Static).update(f"{TITLE}\n{self.summary}")
+        self.screen.query_one(".title", Plain).update(f"{TITLE}\n{self.summary}")
 
     def values(self) -> dict[str, list[str]]:
         """Return the actions and rules of the plan."""
@@ -104,7 +105,7 @@ class PlanScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
-        yield Static(TITLE, markup=False, classes="title")
+        yield Plain(TITLE, classes="title")
         yield PlanList()
         yield Footer(compact=True)
 

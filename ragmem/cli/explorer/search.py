@@ -3,11 +3,11 @@
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.memories import named
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.cli.explorer.whole import score_of
 from ragmem.domain.model import Match
@@ -84,7 +84,7 @@ class Search(ListPane):
     def _say_empty(self, text: str) -> None:
         super()._say_empty(text)
         if self.line.value.strip():
-            self.query_one(".empty", Static).update(
+            self.query_one(".empty", Plain).update(
                 "Nothing answers this. a asks all projects; fewer and rarer words find more."
             )
 

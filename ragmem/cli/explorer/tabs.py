@@ -6,8 +6,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Static, TabbedContent
+from textual.widgets import Footer, TabbedContent
 
+from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Table
 
 if TYPE_CHECKING:
@@ -44,15 +45,15 @@ class TabbedScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
-        yield Static("reading…", markup=False, classes="title")
+        yield Plain("reading…", classes="title")
         with TabbedContent(initial=self._tab):
             yield from self.panes()
         yield Footer(compact=True)
 
     def tell(self, crumb: str, told: str) -> None:
         """Say what this is, and by which way one came here."""
-        self.crumb = crumb
-        self.query_one(".title", Static).update(f"{self.app.way()}\n{told}")
+        self.crumb = " ".join(crumb.split())
+        self.query_one(".title", Plain).update(f"{self.app.way()}\n{told}")
 
     def count(self, name: str, number: int) -> None:
         """Write beside a tab how much is in it."""

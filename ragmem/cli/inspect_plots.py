@@ -9,7 +9,7 @@ import typer
 
 from ragmem.cli.common import JsonOption, bold, colours, open_memory, say, say_json, tell
 from ragmem.cli.inspect_lines import AllOption, ProjectOption, asked_projects
-from ragmem.errors import EXIT_OK
+from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ragmem.memory import Ragmem
     from ragmem.services.plots.model import Plot
     from ragmem.services.reporting.latency import Latency
+
+EARLIEST = 12
+"""The first year of which plots can be made: they reach back ten years."""
 
 QUESTIONS = 100
 """Questions by which the latency is measured."""
@@ -96,11 +99,18 @@ def plots(
 
 
 def moment_of(at: str) -> "datetime":
-    """Return the moment that ages are counted from; raises UsageError for what is none."""
+    """Return the moment in UTC that ages are counted from; raises UsageError for what is none."""
+    from datetime import UTC
+
     from ragmem.memory import now
     from ragmem.services.when import parse_moment
 
-    return parse_moment(at, now=now()) if at else now()
+    if not at:
+        return now()
+    moment = parse_moment(at, now=now()).astimezone(UTC)
+    if moment.year < EARLIEST:
+        raise UsageError(f'"{at}" is before the year {EARLIEST}', hint="plots reach back ten years from it")
+    return moment
 
 
 def measured(memory: "Ragmem", projects: "Sequence[str] | None") -> "Latency":

@@ -21,7 +21,9 @@ def degree(reading: Reading) -> Plot:
             count for project in reading.figures.by_project() for _, count in store.nodes(project)
         )
     except BackendError as error:
-        return Curves(title, x, y, [], note=f"The store cannot be read: {error}.")
+        # Which store, and where, is told by names and paths.
+        why = "" if reading.private else f": {reading.shown(str(error))}"
+        return Curves(title, x, y, [], note=f"The store cannot be read{why}.")
     alone = found.pop(0, 0)
     entities = sum(found.values())
     relations = sum(count * number for count, number in found.items()) // 2

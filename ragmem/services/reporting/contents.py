@@ -28,13 +28,16 @@ def tiers(reading: Reading) -> Plot:
 
 def sources(reading: Reading) -> Plot:
     """Return the biggest sources."""
-    found = reading.figures.sources()[:LONGEST]
+    found = reading.figures.sources()
     told = reading.source_names([one.source for one in found])
     return Stacks(
         "Biggest sources",
         "memories",
         ["memories"],
-        [Row(told[one.source], [one.memories], f"{one.characters / 1e6:,.1f} M letters") for one in found],
+        [
+            Row(told[one.source], [one.memories], f"{one.characters / 1e6:,.1f} M letters")
+            for one in found[:LONGEST]
+        ],
         named="source",
     )
 

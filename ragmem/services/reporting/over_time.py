@@ -13,6 +13,10 @@ from ragmem.services.reporting.reading import LAYERS, Reading
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
+MONTH = timedelta(days=30)
+
+LONGEST = timedelta(days=3650)
+"""What the curve of growth reaches back at most."""
 
 AGES = (
     ("1 d", 1),
@@ -25,6 +29,9 @@ AGES = (
     ("5 y", 1826),
 )
 """Classes of ages: below so many days; what is older is in one more."""
+
+MICROSECOND = timedelta(microseconds=1)
+"""What stamps count."""
 
 WEEKS = 53
 """Weeks of the strip."""
@@ -107,7 +114,7 @@ def _middle_told(reading: Reading) -> str:
 def weeks(reading: Reading) -> Plot:
     """Return how many memories happened in each of the last weeks."""
     begin = reading.now - WEEKS * WEEK
-    counts = reading.figures.spans("event_at", WEEK // timedelta(microseconds=1), origin=to_stamp(begin))
+    counts = reading.figures.spans("event_at", WEEK // MICROSECOND, origin=to_stamp(begin))
     cells = [(f"{begin + number * WEEK:%Y-%m-%d}", counts.get(number, 0)) for number in range(WEEKS)]
     total = sum(count for _, count in cells)
     before = counts.get(-1, 0)
@@ -127,14 +134,15 @@ def growth(reading: Reading) -> Plot:
     x, y = Axis("days, 0 is now"), Axis("memories", least=0)
     if not extents:
         return Curves("Growth", x, y, [])
-    first = max(min(begin for begin, _ in extents), to_stamp(reading.now - timedelta(days=3650)))
+    first = max(min(begin for begin, _ in extents), to_stamp(reading.now - LONGEST))
     last = max(to_stamp(reading.now), first + POINTS)
     step = -(-(last - first) // POINTS)
     lines = [
         Line(name, _summed(reading, figures.spans(timed, step, origin=first), first, step))
         for name, timed in TIMED
     ]
-    month = figures.spans("created_at", last, origin=to_stamp(reading.now - timedelta(days=30))).get(0, 0)
+    begin = to_stamp(reading.now - MONTH)
+    month = figures.spans("created_at", to_stamp(reading.now) - begin + 1, origin=begin).get(0, 0)
     return Curves("Growth", x, y, lines, note=f"{month:,} were stored within the last 30 days.")
 
 
@@ -142,6 +150,6 @@ def _summed(reading: Reading, counts: Mapping[int, int], first: int, step: int) 
     total, points = counts.get(-1, 0), []
     for number in range(POINTS):
         total += counts.get(number, 0)
-        moment = from_stamp(first + (number + 1) * step)
-        points.append((-max(0.0, (reading.now - moment) / DAY), float(total)))
+        end = first + (number + 1) * step
+        points.append((min(0.0, (end - to_stamp(reading.now)) / (DAY / MICROSECOND)), float(total)))
     return points

@@ -57,7 +57,10 @@ class Reading:
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
 
     def source_names(self, sources: Sequence[str]) -> dict[str, str]:
-        """Return source -> its name, or a number where it may tell something private."""
+        """Return source -> its name, or a number where it may tell something private.
+
+        Of all sources, for else the same number would stand for another source elsewhere in the report.
+        """
         hidden = [one for one in sorted(sources) if self.private and one not in SHIPPED]
         numbers = {one: f"source {number}" for number, one in enumerate(hidden, 1)}
         return {one: numbers.get(one) or self.shown(one) for one in sources}

@@ -8,17 +8,22 @@ import pytest
 
 from ragmem.catalog.figures import Figures, Given
 from ragmem.cli.inspect_plots import PlotName
+from ragmem.domain.model import Draft
+from ragmem.errors import BackendError
+from ragmem.memory import Ragmem
 from ragmem.services.gc_lifecycle import CONSOLIDATED
 from ragmem.services.hand_in import SOURCE
 from ragmem.services.plots.numbers import table_of
+from ragmem.services.reporting.bonds import degree
 from ragmem.services.reporting.latency import Latency, latency_plot, measured
-from ragmem.services.reporting.reading import SHIPPED
+from ragmem.services.reporting.reading import LONGEST, SHIPPED, Reading
 from ragmem.services.reporting.report import CHAPTERS
 from ragmem.services.reporting.table import PLOTS
 
-from .conftest import NOW, SECRET
+from .conftest import FAKE, NOW, SECRET
 
 REEF = ("p-reef",)
+BY_SOURCE = ("sources", "tiers")
 
 
 def rows(memory, name, **more):
@@ -121,8 +126,8 @@ def test_the_graph_and_the_topics_are_those_of_the_store(opened):
         for project in ("p-reef", "p-quarry")
         for entity, degree in opened.store.nodes(project)
     }
-    for degree, count in degrees.items():
-        assert sum(one == degree for one in nodes.values()) == count
+    for number, count in degrees.items():
+        assert sum(one == number for one in nodes.values()) == count
     topics = dict(map(tuple, rows(opened, "topics")))
     assert max(topics.values()) >= 3
     assert sum(degrees.values()) + list(nodes.values()).count(0) == len(nodes)
@@ -139,6 +144,51 @@ def test_private_leaves_out_every_name_but_those_that_are_shipped(opened):
         assert name not in told
     assert "source 1" in told
     assert "memory" in told
+
+
+def test_a_source_without_a_name_has_one_number_in_every_plot(tmp_path):
+    # More of them than a list of the biggest holds; the last by name are the biggest.
+    with Ragmem.open(environ=FAKE | {"RAGMEM_HOME": str(tmp_path)}, home=tmp_path, cwd=tmp_path) as memory:
+        drafts = [
+            Draft(
+                f"source-{number:02}",
+                f"/{number}/{copy}",
+                f"We decided that pump {number} runs {copy} hours.",
+            )
+            for number in range(LONGEST + 3)
+            for copy in range(number + 1)
+        ]
+        memory.ingest(drafts)
+        sizes = {number + 1 for number in range(LONGEST + 3)}
+        told = [{row[0]: sum(row[1:]) for row in rows(memory, name, private=True)} for name in BY_SOURCE]
+    assert told[0] == told[1]
+    assert set(told[0].values()) <= sizes
+    assert len(told[0]) == LONGEST
+
+
+def test_private_says_of_a_store_that_cannot_be_read_only_that(opened):
+    place = "/home/somebody/graph of Reef"
+
+    def broken():
+        raise BackendError(f'cannot read "{place}"')
+
+    for private in (False, True):
+        reading = Reading(
+            opened.catalog,
+            broken,
+            opened.settings.decay,
+            opened.settings.lifecycle,
+            NOW,
+            private=private,
+        )
+        note = degree(reading).note
+        assert note.startswith("The store cannot be read")
+        assert (place in note) is not private
+
+
+def test_the_growth_of_the_last_month_counts_nothing_that_was_stored_later(opened):
+    plot = opened.plots(["growth"], at=NOW - timedelta(days=3650))["growth"]
+    assert plot.note == "0 were stored within the last 30 days."
 
 
 def test_every_plot_can_be_named_and_stands_in_a_chapter():

@@ -146,6 +146,7 @@ def test_a_report_of_one_project_counts_that_one_alone(command):
         (("--svg", "nowhere/x"), 'there is no folder "nowhere"'),
         (("--all", "-p", "x"), "--all and --project exclude each other"),
         (("--at", "whenever"), "whenever"),
+        (("--at", "0005-01-01"), '"0005-01-01" is before the year 12'),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(command, arguments, told):
@@ -160,6 +161,11 @@ def test_where_nothing_is_stored_it_says_how_to_begin(ragmem):
     done = ragmem("inspect", "report", "--all")
     assert done.returncode == 2
     assert "ragmem seed" in done.stderr
+
+
+def test_a_moment_of_another_zone_is_told_in_utc(command):
+    told = json.loads(command("report", "--all", "--json", "--at", "2026-06-01T02:00+02:00").stdout)
+    assert told["report"]["made_at"] == "2026-06-01T00:00:00Z"
 
 
 def test_a_project_without_memories_has_a_report_still(command, tmp_path):

@@ -79,7 +79,8 @@ def _tried(folder: Path) -> tuple[list[str], float]:
     environ = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("RAGMEM_", "XDG_", "VIRTUAL_ENV", "CLAUDE")) and name != "PYTHONPATH"
+        if not name.startswith(("RAGMEM_", "XDG_", "VIRTUAL_ENV", "CLAUDE", "PIP_CACHE"))
+        and name != "PYTHONPATH"
     }
     environ |= {"HOME": str(home), "NO_COLOR": "1", "COLUMNS": "100"}
     here, passed = home, 0.0

@@ -263,6 +263,7 @@ def test_a_wrong_file_is_refused_with_its_line_before_anything_is_read(text, lin
         (["--expect", "none.toml"], 'there is no file "none.toml"'),
         (["--expect", "none.toml", "--write-expect", "--dry-run"], "--write-expect writes what there is"),
         (["--expect", "expect.toml", "--junit", "nowhere/x.xml"], 'there is no folder "nowhere"'),
+        (["--expect", "expect.toml", "--junit", "./expect.toml"], '"expect.toml" says what is expected'),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, problem, home, ragmem):

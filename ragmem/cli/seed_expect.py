@@ -45,8 +45,13 @@ class Wish:
             raise UsageError(
                 f'there is a file "{self.file}" already', hint="move it away, or name another one"
             )
-        if self.junit is not None:
-            place_for(self.junit, force=True)
+        if self.junit is not None and self.file is not None:
+            place = place_for(self.junit, force=True)
+            if place == self.file.resolve():
+                raise UsageError(
+                    f'"{self.junit}" says what is expected, and would be replaced',
+                    hint="give --junit a file of its own",
+                )
         return self
 
     def expected(self, memory: "Ragmem") -> Expectations | None:

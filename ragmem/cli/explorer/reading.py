@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Event
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from ragmem.cli.common import tell
 from ragmem.memory import Ragmem
 
 Answer = TypeVar("Answer")
 
 THREADS = 2
 """So that a plan of gc, which takes long, holds up no list."""
+
+
+SILENT = 0.5
+"""Seconds that leaving may take without a word."""
 
 
 class ClosingError(Exception):
@@ -26,6 +31,7 @@ class Reader:
         self.projects: tuple[str, ...] | None = None
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
         self._closing = Event()
+        self._asked: set[Future[Any]] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -34,14 +40,22 @@ class Reader:
         self.close()
 
     def close(self) -> None:
-        """Wait for what is being read just now, which ends where it can, and drop the rest."""
+        """Wait for what is being read just now, which ends where it can, and drop the rest.
+
+        A thread that waits for another process to write waits until its own patience ends: who left is told.
+        """
         self._closing.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        if wait(tuple(self._asked), timeout=SILENT).not_done:
+            tell("ending what was being read")
+        self._pool.shutdown(wait=True)
 
     async def run(self, work: Callable[[Ragmem], Answer]) -> Answer:
         """Return what `work` makes of the memory, in a thread; whatever it raises is raised here."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, work, self.memory)
+        future = self._pool.submit(work, self.memory)
+        self._asked.add(future)
+        future.add_done_callback(self._asked.discard)
+        return await asyncio.wrap_future(future)
 
     def toggle(self, here: tuple[str, ...] | None) -> None:
         """Tell of `here` (this project and the user's) from now on, or of all projects again."""

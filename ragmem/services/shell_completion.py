@@ -1,7 +1,9 @@
 """Tab in bash, zsh and fish: where each shell looks for completions by itself, and what is put there."""
 
 import importlib.metadata
+import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -217,14 +219,19 @@ def _read(path: Path) -> str:
 
 
 def _rewrite(path: Path, text: str) -> None:
-    """Replace a person's file in one step, with its permissions, where a link leads."""
+    """Replace a person's file in one step, durably, with its permissions, where a link leads."""
     place = path.resolve()
-    draft = place.with_name(f".{place.name}.ragmem")
-    draft.touch(mode=0o600)
-    draft.write_bytes(text.encode("utf-8", "surrogateescape"))
-    if place.exists():
-        shutil.copymode(place, draft)
-    draft.replace(place)
+    descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(descriptor)
+        if place.exists():
+            shutil.copymode(place, draft)
+        Path(draft).replace(place)
+    finally:
+        Path(draft).unlink(missing_ok=True)
 
 
 def _without_block(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Write completions/ and the pages of docs/ that are made from the code; or `--check` them."""
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,9 +45,17 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{name} is stale: run `make completions`", file=sys.stderr)
         return 1 if stale else 0
     for name, text in stale.items():
-        (ROOT / name).write_text(text, encoding="utf-8")
+        write_whole(ROOT / name, text)
         print(name)
     return 0
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is at no moment empty or half there, even where two runs write it at once."""
+    with tempfile.TemporaryDirectory(prefix=".generate-", dir=path.parent) as folder:
+        beside = Path(folder, path.name)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
 
 
 def _on_disk(name: str) -> str:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -186,7 +187,7 @@ def test_bash_lists_ids_with_their_titles(setting, hinted, several):
 @NEEDS["bash"]
 @pytest.mark.parametrize(
     ("typed", "begin"),
-    [("deploy", {"na", " "}), ("n", {"na"}), ("DEPLOY", {"na", " "}), ("a:deploy", {""})],
+    [("deploy", {"na", " "}), ("n", {"na"}), ("DEPLOY", {"na", " "}), ("'deploy x", {"na", " "}), ("a:deploy", {""})],
 )
 def test_bash_keeps_the_words_of_a_title_where_several_ids_have_it(typed, begin, home):
     # Readline puts what all matches begin with in the place of what was typed; nothing leaves it as it is.
@@ -345,6 +346,25 @@ def test_the_generated_files_are_up_to_date():
     result = subprocess.run(script, capture_output=True, text=True, check=False)
 
     assert (result.stderr, result.returncode) == ("", 0)
+
+
+def test_a_generated_file_is_whole_while_two_write_it(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import generate
+
+    page, texts, seen = tmp_path / "page.md", ("a" * 200_000, "b" * 200_000), set()
+    page.write_text(texts[0])
+    with ThreadPoolExecutor(2) as pool:
+        writing = [
+            pool.submit(lambda text=text: [generate.write_whole(page, text) for _ in range(20)])
+            for text in texts
+        ]
+        while not all(one.done() for one in writing):
+            seen.add(page.read_text())
+        for one in writing:
+            one.result()
+    assert seen <= set(texts)
+    assert [one.name for one in tmp_path.iterdir()] == ["page.md"]
 
 
 # --- `ragmem __complete` ---

@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 import threading
 import time
 from collections import deque
@@ -13,6 +14,17 @@ from urllib.parse import parse_qs, urlsplit
 
 from provider_protocols import RefusedError, Reply, Seen
 from provider_streams import events_of
+
+GONE = (BrokenPipeError, ConnectionResetError)
+"""What a handler meets where the client gave up, as it should."""
+
+
+class _Listening(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), GONE):
+            super().handle_error(request, client_address)
 
 
 class Server:
@@ -43,8 +55,7 @@ class Server:
             def log_message(self, *arguments):
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        self._http = _Listening(("127.0.0.1", 0), Handler)
         self.root = f"http://127.0.0.1:{self._http.server_address[1]}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
@@ -111,8 +122,8 @@ class Server:
                 self._trickle(handler, content)
                 return
             handler.wfile.write(content)
-        except (BrokenPipeError, ConnectionResetError):
-            handler.close_connection = True  # the client gave up, as it should
+        except GONE:
+            handler.close_connection = True
 
     def _trickle(self, handler, content):
         for place in range(len(content)):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Value = bool | float | str
 
-_TRUE = ("true", "1", "yes", "on")
+_TRUE = ("true", "yes", "on")
 
 
 class Limits:
@@ -60,7 +60,9 @@ def read(config: str, environ: "Mapping[str, str]") -> Limits:
     _lay_over(limits, tables.get("hooks", {}))
     _lay_environment_over(limits, environ)
     checks = environ.get("RAGMEM_CHECK_ENABLED", "")
-    limits.checks = (_value(checks) if checks else tables.get("check", {}).get("enabled")) is True
+    limits.checks = (
+        _switch(_value(checks) if checks else tables.get("check", {}).get("enabled", False)) is True
+    )
     return limits
 
 
@@ -74,8 +76,8 @@ def _lay_over(limits: Limits, said: "Mapping[str, Value]") -> None:
     for name, value in said.items():
         before = getattr(limits, name, None)
         if isinstance(before, bool):
-            if isinstance(value, bool):
-                setattr(limits, name, value)
+            if (told := _switch(value)) is not None:
+                setattr(limits, name, told)
         elif before is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
             if name == "max_chars" and 1 <= value <= hooking.MOST_CHARS:
                 limits.max_chars = int(value)
@@ -117,12 +119,18 @@ def _parsed(text: str) -> "dict[str, dict[str, Value]]":
 
 def _value(text: str) -> "Value":
     said = text.strip().strip("\"'").lower()
-    if said in _TRUE or said in hooking.OFF:
-        return said in _TRUE
+    # Numbers first: 1 is a second for a deadline, and yes only for a switch.
     try:
         return float(said.replace("_", ""))
     except ValueError:
-        return text
+        return said in _TRUE if said in _TRUE or said in hooking.OFF else text
+
+
+def _switch(value: "Value") -> bool | None:
+    """Return what a value says of a switch; None where it says neither on nor off."""
+    if isinstance(value, bool):
+        return value
+    return bool(value) if value in (0.0, 1.0) else None
 
 
 def config_file(folder: str) -> str:

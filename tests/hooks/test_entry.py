@@ -20,7 +20,7 @@ import pytest
 from warm_homes import wait_until
 
 from ragmem import client
-from ragmem.hooks import contracts
+from ragmem.hooks import contracts, limits
 
 SLACK = 5.0
 """Seconds beyond a deadline: starting Python takes as long as the machine is busy."""
@@ -225,6 +225,25 @@ def test_hooks_obey_the_settings_in_whatever_form_they_are_written(config, hooks
     hooks.call("SessionEnd")
 
     assert hooks.waiting() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("1", 1.0), ("0.5", 0.5), ("60", 60.0), ("0", 3.0), ("61", 3.0), ("nan", 3.0), ("x", 3.0)],
+)
+def test_a_deadline_of_one_second_is_a_number_and_no_switch(said, seconds, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text(f"[hooks]\nquery_deadline_s = {said}\n")
+    assert limits.read(str(config), {}).query_deadline_s == seconds
+    assert limits.said({"RAGMEM_HOOKS_QUERY_DEADLINE_S": said}).query_deadline_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("said", "on"), [("1", True), ("on", True), ("0", False), ("no", False), ("2", True), ("perhaps", True)]
+)
+def test_a_switch_takes_numbers_and_words_for_on_and_off(said, on):
+    assert limits.said({"RAGMEM_HOOKS_RESEARCH": said}).research is on
+    assert limits.read("/nowhere", {"RAGMEM_CHECK_ENABLED": said}).checks is (on and said in ("1", "on"))
 
 
 def test_a_home_that_cannot_be_written_disturbs_nobody(hooks):

@@ -85,12 +85,14 @@ class Schema:
 
     `stamped` reads the version where the component's first release kept it (None: only in `migrations`), and
     `stamp` writes it there, so that releases that know nothing of `migrations` refuse a newer database too.
+    `copied` says whether a database is backed up before it takes steps.
     """
 
     component: str
     migrations: Sequence[Migration]
     stamped: Callable[[Database, Connection], int | None] = _recorded_version
     stamp: Callable[[Connection, int], None] | None = None
+    copied: bool = True
     _checksums: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -154,10 +156,10 @@ def silent(line: str) -> None:
 def settle(database: Database, schema: Schema, *, create: bool = True, announce: Announce = silent) -> bool:
     """Bring a database to this ragmem's schema; return whether its tables are there.
 
-    A new database gets them if `create`. An older one is backed up first, then takes the steps that it lacks
-    in one transaction: a process that is killed leaves the old version or the new one. Raises
-    StoreDamagedError when a newer ragmem or another build wrote it, StorageError when it is older and cannot
-    be written.
+    A new database gets them if `create`. An older one is backed up first (where it is to be), then takes the
+    steps that it lacks in one transaction: a process that is killed leaves the old version or the new one.
+    Raises StoreDamagedError when a newer ragmem or another build wrote it, StorageError when it is older and
+    cannot be written.
     """
     with database.read() as connection:
         found = standing(database, connection, schema)
@@ -183,7 +185,7 @@ def settle(database: Database, schema: Schema, *, create: bool = True, announce:
                 f'bringing "{database.place}" from schema {found.version} to {schema.version}:'
                 " about a minute for each 100,000 chunks"
             )
-        if found.version and database.dialect == "sqlite":
+        if found.version and schema.copied and database.dialect == "sqlite":
             label = f"before-{schema.component}-schema-{schema.version}"
             back_up(Path(database.place), label, sort=OF_MIGRATIONS)
         connection.execute(_CREATE)

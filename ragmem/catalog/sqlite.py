@@ -135,13 +135,14 @@ class SQLiteDatabase:
             return False
 
     def _clear_remains(self) -> None:
-        """Delete the log of a file that was removed, which other threads may still have open as theirs."""
-        if self.path.exists() or not self._log.exists():
+        """Delete the log of a file that was removed, and its index, which others may still have open."""
+        remains = (self._log, self._log.with_name(f"{self.path.name}-shm"))
+        if self.path.exists() or not any(one.exists() for one in remains):
             return
         with self._turn():
             if not self.path.exists():
-                for remains in (self._log, self._log.with_name(f"{self.path.name}-shm")):
-                    remains.unlink(missing_ok=True)
+                for one in remains:
+                    one.unlink(missing_ok=True)
                 # Within the turn: who comes next must not take the new file's log for the removed one's.
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 

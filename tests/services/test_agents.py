@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ragmem.__main__ import run
+from ragmem.catalog.backups import FOLDER
 from ragmem.catalog.operational.file import OPERATIONAL_NAME, OperationalFile
 from ragmem.config.settings import AgentsSettings
 from ragmem.domain.agents import SUPERSEDES, Sort
@@ -409,6 +410,8 @@ def test_a_file_of_the_release_before_knows_keys_once_it_is_opened(agents, tmp_p
     sent = later.send("one", "again", key="k")
     assert later.send("one", "again", key="k") == sent
     assert texts(later, "one") == ["of before", "again"]
+    # Among the copies of the memory it would be one that cannot be restored.
+    assert not (tmp_path / FOLDER).exists()
 
 
 def test_a_file_that_is_deleted_under_open_agents_is_begun_anew(agents, tmp_path, open_agents):
@@ -427,6 +430,26 @@ def test_a_file_that_is_deleted_under_open_agents_is_begun_anew(agents, tmp_path
         assert texts(each, "one") == in_thread(lambda each=each: texts(each, "one")) == ["of the new one"]
     (status,) = agents.file.database.connection().execute("PRAGMA integrity_check").fetchone()
     assert status == "ok"
+
+
+def test_another_process_begins_anew_where_only_the_index_of_the_log_was_left(agents, tmp_path):
+    agents.heartbeat("one")
+    for name in (OPERATIONAL_NAME, f"{OPERATIONAL_NAME}-wal"):
+        (tmp_path / name).unlink()
+    script = (
+        "import sys; from datetime import UTC, datetime; from pathlib import Path\n"
+        "from ragmem.catalog.operational.file import OperationalFile\n"
+        "from ragmem.config.settings import AgentsSettings\n"
+        "from ragmem.services.agents import Agents\n"
+        "file = OperationalFile(Path(sys.argv[1]))\n"
+        "Agents(file, AgentsSettings(), now=lambda: datetime.now(UTC)).heartbeat('two')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    agents.heartbeat("three")
+    assert {one.id for one in agents.agents()} == {"two", "three"}
 
 
 def test_a_file_of_a_newer_ragmem_is_left_alone(agents, tmp_path, open_agents):

@@ -60,6 +60,8 @@ OPERATIONAL = Schema(
         Migration(1, "tables", statements_of(_TABLES)),
         Migration(2, "keys", statements_of(_KEYS), reads_without=True),
     ),
+    # A copy would lie among those of the memory, in the place of one of them, and keep what is pruned.
+    copied=False,
 )
 """The tables of agents, their messages and what happened."""
 

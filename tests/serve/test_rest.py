@@ -405,6 +405,23 @@ def test_health_counts_what_was_written_since_by_whomever(client, open_memory):
     assert {memories() for _ in range(5)} == {4}
 
 
+def test_health_asks_a_store_that_is_no_part_of_the_catalog_each_time(open_memory, connect, monkeypatch):
+    memory, vectors, within = open_memory(RAGMEM_STORE_PROFILE="json"), [1, 2], []
+    memory.ingest([Draft("notes", "quay", "The quay of Bergen was rebuilt in 1998.")])
+
+    def statistics(_):
+        # LightRAG opens a storage of its own only where no transaction is open.
+        within.append(memory.catalog.database.connection().in_transaction)
+        return {"vectors": vectors.pop(0)}
+
+    monkeypatch.setattr(type(memory.store), "statistics", statistics)
+    with connect(memory) as client:
+        counts = [ok(client.get("/health"))["counts"] for _ in range(2)]
+    assert [one["vectors"] for one in counts] == [1, 2]
+    assert {one["memories"] for one in counts} == {1}
+    assert within == [False, False]
+
+
 PATHS = [
     ("POST", "/query"),
     ("POST", "/query/data"),

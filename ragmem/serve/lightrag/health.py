@@ -1,7 +1,7 @@
 """What the server tells of itself, with the fields that LightRAG's page reads; plain functions that block."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -47,20 +47,26 @@ class Counting:
     def __init__(self, memory: Ragmem) -> None:
         self._memory = memory
         self._kept = Kept(memory.catalog.database, self._count)
+        # LightRAG's own storages change without the catalog, and open outside of its transactions alone.
+        self._is_whole = memory.settings.store.profile == "sqlite"
 
     def counts(self) -> Counts:
         """Return the counts as they are now."""
         if not readable(self._memory):
             return Counts()
         # Opened before the reading begins, for the first one may write.
-        _ = self._memory.store
-        return self._kept.value()
+        store = self._memory.store
+        counted = self._kept.value()
+        if self._is_whole:
+            return counted
+        return replace(counted, stored={**counted.stored, **store.statistics()})
 
     def _count(self) -> Counts:
         overview = self._memory.catalog.overview
         states = overview.count_by("state")
         stored = {"memories": sum(states.values()), "chunks": overview.chunks()}
-        stored |= self._memory.store.statistics()
+        if self._is_whole:
+            stored |= self._memory.store.statistics()
         return Counts(states, len(overview.count_by("project")), stored)
 
 

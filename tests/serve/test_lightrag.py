@@ -211,6 +211,23 @@ def test_of_a_web_page_the_text_is_stored(client):
     )
 
 
+def test_an_uploaded_document_keeps_its_own_title_and_a_picture_its_name(client):
+    from PIL import Image
+
+    page = b"<html><head><title>How to upload</title></head><body><p>Put it on the quay.</p></body></html>"
+    (key,) = ok(upload(client, "harbour.xhtml", page))["memory_ids"]
+    assert client.memory.memory(key).title == "How to upload"
+
+    raw, facts = io.BytesIO(), Image.Exif()
+    facts[0x010E] = "The pilot boat at the northern quay."
+    Image.new("RGB", (8, 8)).save(raw, "JPEG", exif=facts)
+    (key,) = ok(upload(client, "pilot.jpg", raw.getvalue()))["memory_ids"]
+    told = client.memory.memory(key)
+    assert told.title.startswith("pilot")
+    assert "northern quay" in told.text
+    assert "uploaded" not in told.text
+
+
 def test_of_an_uploaded_document_each_page_is_stored_under_its_name(client):
     from reportlab.pdfgen.canvas import Canvas
 

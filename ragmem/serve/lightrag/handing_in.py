@@ -40,6 +40,9 @@ DOCUMENTS = frozenset(FORMATS) - {*TYPES}
 
 LONGEST_NAME = 255
 
+_STAND_IN = "a-document-that-was-uploaded-to-ragmem"
+"""Name of a document's file while it is read: none that a document would have in its own title or text."""
+
 
 class Tracks:
     """Which memories were handed in under which track id; the latest ones."""
@@ -102,7 +105,7 @@ def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, pro
     """Store the parts of a document: its bytes lie in a file of ours while a process apart reads them."""
     wish = HandIn(project=project or USER)
     with TemporaryDirectory(prefix="ragmem-") as folder:
-        path = Path(folder, f"upload{suffix}")
+        path = Path(folder, f"{_STAND_IN}{suffix}")
         path.write_bytes(raw)
         try:
             drafts = memory.hand_in([path], wish).drafts
@@ -116,6 +119,8 @@ def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, pro
             replace(
                 draft,
                 uri=f"{source}#{told}" if told else source,
+                # A picture's name is a part of its text.
+                text=draft.text.replace(path.name, source),
                 title=draft.title.replace(path.stem, PurePosixPath(source).stem, 1),
                 metadata={**draft.metadata, **place_metadata(source, told, label)},
             )

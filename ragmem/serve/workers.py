@@ -86,7 +86,12 @@ class _Lane:
             together.wait()
             work()
 
-        await asyncio.gather(*(self.run(once) for _ in range(self._count)))
+        try:
+            await asyncio.gather(*(self.run(once) for _ in range(self._count)))
+        except BaseException:
+            # Where the system gives no more threads, those that are there would wait for good.
+            together.abort()
+            raise
 
     async def run(self, work: Callable[[], _T]) -> _T:
         if not self._room.acquire(blocking=False):

@@ -34,6 +34,7 @@ from ragmem.cli.inspect_plots import plots
 from ragmem.cli.inspect_queue import queue
 from ragmem.cli.inspect_records import records
 from ragmem.cli.inspect_report import report
+from ragmem.cli.inspect_sources import sources
 from ragmem.cli.inspect_transcripts import transcripts
 from ragmem.config.secrets import shown
 from ragmem.errors import EXIT_OK
@@ -109,63 +110,7 @@ def stats(as_json: JsonOption = False) -> int:
     return EXIT_OK
 
 
-@app.command()
-def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
-    """Show the configured sources with their globs, and what of them is stored."""
-    from ragmem.catalog.listing import Filter, crossed
-    from ragmem.services.source_files import files_of
-
-    with open_memory(sources_file=sources_file) as memory:
-        stored = (
-            {str(row["source"]): row for row in memory.catalog.overview.source_rows()}
-            if memory.catalog.exists()
-            else {}
-        )
-        specs = memory.settings.sources
-        tiers = (
-            crossed(memory.catalog.database, "source", "tier", Filter()) if memory.catalog.exists() else {}
-        )
-        files = {name: files_of(memory.catalog, name) for name in {*specs, *stored}}
-    names = [*specs, *(name for name in stored if name not in specs)]
-    rows: list[dict[str, Any]] = []
-    for name in names:
-        spec, row = specs.get(name), stored.get(name, {})
-        newest: Any = row.get("newest")
-        rows.append(
-            {
-                "source": name,
-                "memories": row.get("memories", 0),
-                "tiers": tiers.get(name, {}),
-                "files": len(files[name].paths),
-                "files_without_memory": len(files[name].without),
-                "newest": moment(newest) if newest else None,
-                "reader": spec.reader if spec else None,
-                "scope": spec.scope if spec else None,
-                "signal": spec.signal if spec else None,
-                "enabled": spec.enabled if spec else None,
-                "globs": list(spec.globs) if spec else [],
-            }
-        )
-    if as_json:
-        say_json({"schema": 1, "sources": rows})
-        return EXIT_OK
-    table(
-        ("source", "memories", "newest", "reader", "scope", "signal", "glob"),
-        [
-            (
-                r["source"],
-                r["memories"],
-                (r["newest"] or "")[:10],
-                r["reader"] or "-",
-                r["scope"] or "-",
-                (r["signal"] or "-") if r["enabled"] is not False else "disabled",
-                ", ".join(r["globs"]),
-            )
-            for r in rows
-        ],
-    )
-    return EXIT_OK
-
+app.command()(sources)
 
 _TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_by", "replaced", "life"})
 

@@ -133,6 +133,25 @@ def test_the_queue_names_events_of_hooks_and_those_that_are_none(empty_home, rag
 def test_sources_tell_their_tiers_and_files(inspect):
     notes = next(one for one in document(inspect("sources", "--json"))["sources"] if one["source"] == "notes")
     assert (notes["tiers"], notes["files"], notes["files_without_memory"]) == ({"ingest": 134}, 134, 0)
+    assert notes["files_gave"] == {"ingest": 134}
+    head, *lines = inspect("sources").stdout.splitlines()
+    shown = dict(
+        zip(head.split(), next(one for one in lines if one.startswith("notes")).split(), strict=False)
+    )
+    assert (shown["memories"], shown["ingest"], shown["discard"], shown["files"]) == (
+        "134",
+        "134",
+        "0",
+        "134",
+    )
+
+
+def test_sources_show_what_their_description_says(ragmem, tmp_path):
+    told = tmp_path / "sources.toml"
+    told.write_text('[sources.notes]\nglob = "~/notes/*.md"\ndescription = "what I jot down"\n')
+    shown = ragmem("inspect", "sources", "--sources", str(told)).stdout.splitlines()
+    assert "description" in shown[0]
+    assert "  what I jot down  " in next(line for line in shown if line.startswith("notes"))
 
 
 @pytest.mark.parametrize(

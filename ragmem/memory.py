@@ -364,14 +364,16 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         self.models.remember()
         return stored
 
-    def archive_gone_parts(self, drafts: Sequence[Draft]) -> list[str]:
+    def archive_gone_parts(self, drafts: Sequence[Draft], unread: Sequence[str] = ()) -> list[str]:
         """Archive the pages that documents no longer have; `drafts` are all parts of those just stored.
 
-        Return a line for each such document; `undo` brings the pages back.
+        `unread` are the uris of parts that they have and that were not read, as `hand_in` tells. Return a
+        line for each such document; `undo` brings the pages back.
         """
         from ragmem.services.documents import archive_gone_parts, held_by
 
-        gone = archive_gone_parts(self.catalog, lambda: self.store, held_by(drafts), now=now())
+        held = held_by(drafts, unread)
+        gone = archive_gone_parts(self.catalog, lambda: self.store, held, now=now())
         return [f"{path}: {told}" for (_, path), told in gone.items()]
 
     def ingest_code(

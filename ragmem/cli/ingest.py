@@ -179,7 +179,7 @@ def ingest(
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
                 stored = memory.ingest(drafts, projects=handed.projects, progress=bar)
-            handed.warnings.extend(memory.archive_gone_parts(drafts))
+            handed.warnings.extend(memory.archive_gone_parts(drafts, handed.unread))
             shapes = [
                 {
                     **memory_shape(item.judged.memory),

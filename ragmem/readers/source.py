@@ -93,9 +93,10 @@ def read_file(
     if unchanged and unchanged(path, size, modified_ns):
         return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
     scope = projects.scope_of(path, spec)
+    unread: list[str] = []
     try:
         if spec.reader == "documents":
-            drafts, warnings = _read_document(
+            drafts, warnings, unread = _read_document(
                 path, spec, settings=settings, modified_ns=modified_ns, scope=scope, documents=documents
             )
         else:
@@ -113,6 +114,7 @@ def read_file(
         drafts=tuple(drafts),
         error=problem_of_all,
         warnings=tuple(warnings),
+        unread=tuple(unread),
         size=size,
         modified_ns=modified_ns,
     )
@@ -126,16 +128,16 @@ def _read_document(
     modified_ns: int,
     scope: Scope,
     documents: "Documents | None",
-) -> tuple[list[Draft], list[str]]:
+) -> tuple[list[Draft], list[str], list[str]]:
     from ragmem.readers.documents.reading import Documents  # noqa: PLC0415 - a question has no documents
 
     modified = moment_of(modified_ns)
     if documents is None:
         with Documents(settings) as once:
-            drafts, warnings = once.read(path, spec, modified=modified, scope=scope)
+            drafts, warnings, unread = once.read(path, spec, modified=modified, scope=scope)
     else:
-        drafts, warnings = documents.read(path, spec, modified=modified, scope=scope)
-    return [_tagged(draft, path, settings) for draft in drafts], warnings
+        drafts, warnings, unread = documents.read(path, spec, modified=modified, scope=scope)
+    return [_tagged(draft, path, settings) for draft in drafts], warnings, unread
 
 
 def drafts_in(

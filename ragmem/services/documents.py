@@ -32,13 +32,21 @@ def documents_rules(settings: Settings) -> list[str | int | bool]:
     return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr, *by]
 
 
-def held_by(drafts: Iterable[Draft]) -> dict[tuple[str, str], set[str]]:
-    """Return the uris of each document's parts, by its source and its path; other drafts are left out."""
+def held_by(drafts: Iterable[Draft], unread: Iterable[str] = ()) -> dict[tuple[str, str], set[str]]:
+    """Return the uris of each document's parts, by its source and its path; other drafts are left out.
+
+    `unread` are the uris of parts that these documents have and that could not be read this time.
+    """
     held: dict[tuple[str, str], set[str]] = {}
     for draft in drafts:
         if is_of_document(draft.metadata):
             path = draft.uri.removesuffix(f"#{draft.metadata.get(LOCATOR, '')}")
             held.setdefault((draft.source, path), set()).add(draft.uri)
+    kept: dict[str, set[str]] = {}
+    for uri in unread:
+        kept.setdefault(uri.rpartition("#")[0], set()).add(uri)
+    for (_, path), uris in held.items():
+        uris.update(kept.get(path, ()))
     return held
 
 
@@ -52,10 +60,16 @@ def gone_parts(
     gone: dict[tuple[str, str], list[str]] = {}
     if not held or not catalog.exists():
         return gone
+    found: dict[str, list[tuple[str, str]]] = {}
     for identifier, source, uri in catalog.overview.places(sources=sorted({key[0] for key in held})):
-        # A path may hold a "#" of its own, a locator does not.
         for key in ((source, uri), (source, uri.rpartition("#")[0])):
             if key in held and uri not in held[key]:
+                found.setdefault(identifier, []).append(key)
+    # A file may be called "a.pdf#b.docx", so that the memory itself has to say where its file's name ends.
+    for identifier, memory in catalog.memories.get(found).items():
+        path = memory.uri.removesuffix(f"#{memory.metadata.get(LOCATOR, '')}")
+        for key in found[identifier]:
+            if key[1] == path:
                 gone.setdefault(key, []).append(identifier)
     return gone
 

@@ -45,13 +45,14 @@ class Handed:
     """What came of it: the drafts, and the projects met.
 
     `problems` has a line for each file that could not be read, `warnings` one for what was left out of those
-    that were.
+    that were; `unread` are the uris of parts of documents that were.
     """
 
     drafts: list[Draft]
     problems: list[str]
     warnings: list[str]
     projects: ProjectFinder
+    unread: tuple[str, ...] = ()
 
 
 def draft_of_text(
@@ -151,6 +152,7 @@ def _drafts_of_paths(
     problems: list[str] = []
     last_error: SourceError | None = None
     warnings: list[str] = []
+    unread: list[str] = []
     for given in paths:
         path = Path(cwd, given.expanduser())
         if not path.exists() and not path.is_symlink():
@@ -179,11 +181,12 @@ def _drafts_of_paths(
             empty = _new_and_empty(found, catalog)
             drafts += [draft for draft in found if draft.uri not in empty]
             warnings += [f"{file}: {warning}" for warning in reading.warnings]
+            unread += reading.unread
             if empty:
                 warnings.append(f"{file}: nothing is left of the text without what is private")
     if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
         raise last_error
-    return Handed(drafts, problems, warnings, projects)
+    return Handed(drafts, problems, warnings, projects, tuple(unread))
 
 
 def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:

@@ -233,7 +233,7 @@ def _seed_source(
         judged = _note(reading, spec, tally, report, sizes=settings.chunking, now=now)
         if reading.error is not None:
             continue
-        held |= held_by(reading.drafts)
+        held |= held_by(reading.drafts, reading.unread)
         changes: list[Change] = ["new"] * len(judged)
         if exists:
             changes, redated = compare(catalog, judged, leave_archived=True)

@@ -91,6 +91,24 @@ def test_the_model_is_told_what_stands_around_the_picture(seeded, eyes):
     assert TOLD in texts["cranes.xlsx"]
 
 
+def test_the_model_is_told_nothing_that_is_private(seeded, eyes):
+    book = openpyxl.Workbook()
+    book.active.append(["Pier", "Crane"])
+    book.active.append(["Pier 4", "yellow <private>the safe opens with 4711</private>"])
+    packed = io.BytesIO()
+    Image.new("RGB", (120, 90), "navy").save(packed, "PNG")
+    book.active.add_image(SheetImage(packed), "E2")
+    book.save(seeded.folder / "cranes.xlsx")
+    eyes.script.append(_saying(TOLD))
+
+    _, texts = seeded()
+
+    prompt = json.dumps(eyes.posts[0].body)
+    assert "yellow" in prompt
+    assert "4711" not in prompt
+    assert TOLD in texts["cranes.xlsx"]
+
+
 def test_nothing_is_sent_unless_a_model_is_named(seeded, eyes):
     _picture(seeded.folder / "crane.png")
 

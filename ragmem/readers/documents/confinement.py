@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import sys
 import threading
 import time
@@ -28,7 +29,8 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def confine(memory_mb: int) -> None:
     """Bind this process for the rest of its life; what the system does not support is left out.
 
-    Resident memory is looked at twenty times a second, since macOS does not keep to RLIMIT_AS; on Linux the
+    Resident memory is looked at twenty times a second, since macOS does not keep to RLIMIT_AS, and so is
+    whether the process that started this one is still there; on Linux the
     address space is bounded as well, so that a single huge allocation fails at once. The audit hook keeps
     Python code from sockets, from other programs and from opening files to write. It is a second line, not a
     sandbox: code of a library in C does not pass it.
@@ -37,7 +39,7 @@ def confine(memory_mb: int) -> None:
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NOFILE, _FILES)
-    threading.Thread(target=_watch, args=(memory_mb,), daemon=True).start()
+    threading.Thread(target=_watch, args=(memory_mb, os.getppid()), daemon=True).start()
     forbidden = frozenset(_FORBIDDEN.split())
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -84,9 +86,12 @@ def _limit(what: int, most: int) -> None:
         resource.setrlimit(what, (bound, bound))
 
 
-def _watch(memory_mb: int) -> None:
-    while peak_kb() <= memory_mb * 1_000:
+def _watch(memory_mb: int, parent: int) -> None:
+    """End this process when it takes too much, or when nobody is left to hear its answer."""
+    while peak_kb() <= memory_mb * 1_000 and os.getppid() == parent:
         time.sleep(_LOOK_S)
+    if os.getppid() != parent and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)  # with the tesseract that it may have started
     os._exit(OUT_OF_MEMORY)
 
 

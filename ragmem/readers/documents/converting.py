@@ -21,6 +21,7 @@ FILES_A_PROCESS = 100
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TESSDATA_PREFIX", "SYSTEMROOT")
 _BLOCK = 1 << 16
+_NONSENSE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 # Isolated, so that neither the present folder nor a variable can put modules in the way of the real ones.
 _START = (
     "import sys; sys.path.append(sys.argv[1]);"
@@ -111,7 +112,7 @@ class Converter:
             return wire.restored(message)
         except RefusedError:
             raise
-        except (KeyError, TypeError, ValueError) as error:
+        except _NONSENSE as error:
             self.close()
             raise RefusedError("the process that reads it gave no answer that can be read") from error
         except BaseException:

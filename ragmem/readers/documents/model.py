@@ -70,10 +70,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A document: its parts in order; `event_time` is RFC 3339, or empty where the file does not say."""
+    """A document: its parts in order; `event_time` is RFC 3339, or empty where the file does not say.
+
+    `unread` are the locators of parts that it has and that were not read: it has not lost them.
+    """
 
     parts: tuple[Part, ...]
     title: str = ""
     event_time: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import Protocol, Self
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.document_place import place_metadata
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.purity import purified_text
 from ragmem.domain.redaction import beginning
 from ragmem.readers.dates import time_in_path
 from ragmem.readers.documents.converting import Converter
@@ -87,10 +88,11 @@ class Documents:
 
     def read(
         self, path: Path, spec: SourceSpec, *, modified: datetime, scope: Scope
-    ) -> tuple[list[Draft], list[str]]:
-        """Return the drafts of a document and warnings; raises ReadError, in one line, for what is not read.
+    ) -> tuple[list[Draft], list[str], list[str]]:
+        """Return the drafts of a document, warnings, and the uris of parts that it has and that are not read.
 
-        The event time is the one the document tells, else that of its name, else `modified`.
+        The event time is the one the document tells, else that of its name, else `modified`. Raises
+        ReadError, in one line, for what is not read at all.
         """
         self._look_at(path)
         try:
@@ -108,7 +110,7 @@ class Documents:
         drafts = [
             Draft(
                 source=spec.name,
-                uri=f"{path}#{part.locator}" if part.locator else str(path),
+                uri=_uri(path, part.locator),
                 text=self._text(part),
                 title=_title(title, part),
                 event_time=happened,
@@ -121,7 +123,8 @@ class Documents:
         warnings = [*converted.warnings]
         for asked in (self._elsewhere, self._describe):
             warnings += asked.taken() if asked is not None else []
-        return [draft for draft in drafts if draft.text], warnings
+        unread = [_uri(path, locator) for locator in converted.unread]
+        return [draft for draft in drafts if draft.text], warnings, unread
 
     def _look_at(self, path: Path) -> None:
         """Refuse what is no file, or a larger one than is read, before a process is asked to open it."""
@@ -142,13 +145,25 @@ class Documents:
             )
 
     def _text(self, part: Part) -> str:
-        """Return the text with what is told of each picture in its place."""
-        text = part.text
+        """Return the text with what is told of each picture in its place.
+
+        What is private is taken out first: neither its words nor its pictures are for a model to see.
+        """
+        if not part.pictures:
+            return part.text.strip()
+        text = purified_text(part.text)
         for picture in part.pictures:
+            if picture.mark not in text:
+                continue
             told = self._describe(picture, text).strip() if self._describe else ""
-            text = text.replace(picture.mark, told) if told else text.replace(f"{picture.mark}\n\n", "")
-            text = text.replace(picture.mark, "")
+            # Once: the document may have the words of a mark as its own, thousands of times.
+            text = text.replace(picture.mark, told, 1) if told else text.replace(f"{picture.mark}\n\n", "", 1)
+            text = text if told else text.replace(picture.mark, "", 1)
         return text.strip()
+
+
+def _uri(path: Path, locator: str) -> str:
+    return f"{path}#{locator}" if locator else str(path)
 
 
 def _title(title: str, part: Part) -> str:

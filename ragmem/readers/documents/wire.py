@@ -62,6 +62,7 @@ def answer(converted: Converted, *, peak_kb: int) -> bytes:
             "event_time": converted.event_time,
             "metadata": dict(converted.metadata),
             "warnings": list(converted.warnings),
+            "unread": list(converted.unread),
             "peak_kb": peak_kb,
         }
     )
@@ -75,24 +76,37 @@ def refusal(problem: str, hint: str, *, peak_kb: int) -> bytes:
 def restored(message: dict[str, Any]) -> Converted:
     """Return the document of a message; raises RefusedError where it is a refusal.
 
-    Raises KeyError, TypeError or ValueError for what the reading process cannot have meant.
+    Raises AttributeError, KeyError, TypeError or ValueError for what the reading process cannot have meant:
+    a document may have taken it over.
     """
     if "refused" in message:
-        raise RefusedError(str(message["refused"]), hint=str(message["hint"]))
+        raise RefusedError(_text(message["refused"]), hint=_text(message["hint"]))
     parts = tuple(
         Part(
-            str(one["text"]),
-            str(one["locator"]),
-            str(one["label"]),
-            str(one["title"]),
-            tuple(Picture(mark, base64.b64decode(data), media) for mark, data, media in one["pictures"]),
+            _text(one["text"]),
+            _text(one["locator"]),
+            _text(one["label"]),
+            _text(one["title"]),
+            tuple(
+                Picture(_text(mark), base64.b64decode(data), _text(media))
+                for mark, data, media in one["pictures"]
+            ),
         )
         for one in message["parts"]
     )
     return Converted(
         parts,
-        str(message["title"]),
-        str(message["event_time"]),
-        {str(name): str(value) for name, value in message["metadata"].items()},
-        tuple(str(one) for one in message["warnings"]),
+        _text(message["title"]),
+        _text(message["event_time"]),
+        {_text(name): _text(value) for name, value in message["metadata"].items()},
+        tuple(_text(one) for one in message["warnings"]),
+        tuple(_text(one) for one in message["unread"]),
     )
+
+
+def _text(value: object) -> str:
+    """Return what is a text that every database takes; raises ValueError for any other value."""
+    if not isinstance(value, str):
+        raise ValueError(f"not a text: {type(value).__name__}")  # noqa: TRY004 - one kind of error for all
+    value.encode()
+    return value

@@ -6,10 +6,12 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
 
+from ragmem.domain.redaction import beginning
 from ragmem.readers.documents import confinement, wire
 from ragmem.readers.documents.formats import module_of
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
@@ -17,6 +19,11 @@ from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
 EXTRA = 'pip install "ragmem[documents]"'
 _FORMATS = "ragmem.readers.documents.formats"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_LONGEST_LINE = 300  # characters of a warning or refusal
+_LONGEST_VALUE = 1_000  # of what a document tells of itself, which is kept with each of its parts
+_LONGEST_LABEL = 200
+_MOST_WARNINGS = 50
+_MOST_UNREAD = 20_000
 
 
 def main() -> int:
@@ -52,7 +59,9 @@ def _answered(asked: dict[str, Any]) -> bytes:
         converted = _bounded(_read(asked["path"], limits), limits, pictures=asked["pictures"])
         return wire.answer(converted, peak_kb=confinement.peak_kb())
     except RefusedError as error:
-        return wire.refusal(error.problem, error.hint, peak_kb=confinement.peak_kb())
+        # A line may name what the document named.
+        problem = beginning(_line(error.problem), _LONGEST_LINE)
+        return wire.refusal(problem, _line(error.hint), peak_kb=confinement.peak_kb())
     except MemoryError:
         os._exit(confinement.OUT_OF_MEMORY)  # what is left of this process cannot be relied on
     except RecursionError:
@@ -89,10 +98,15 @@ def _missing(error: ModuleNotFoundError) -> RefusedError:
 
 
 def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Converted:
-    """Return the document with clean texts, within its characters, and with pictures only where asked for."""
+    """Return the document with clean texts, within its characters, and with pictures only where asked for.
+
+    No two parts have one place: sheets of one name are told apart by a number.
+    """
     left = limits.characters
     room, most = wire.PICTURES_BYTES, wire.PICTURES
     parts: list[Part] = []
+    unread = [*converted.unread]
+    places = Counter[str]()
     cut = 0
     for part in converted.parts:
         text, shown = part.text, []
@@ -104,21 +118,39 @@ def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Convert
                 text = _without_mark(text, picture.mark)
         text = _clean(text).strip()
         cut += max(0, len(text) - left)
-        text = text[:left].rstrip()
+        whole, text = text, text[:left].rstrip()
         left -= len(text)
+        placed = _placed(part, places)
         if text:
-            parts.append(
-                replace(
-                    part, text=text, label=_clean(part.label), title=_line(part.title), pictures=tuple(shown)
-                )
-            )
-    warnings = [*converted.warnings]
+            parts.append(replace(placed, text=text, title=_line(part.title), pictures=tuple(shown)))
+        elif whole:
+            unread.append(placed.locator)
+    warnings = [beginning(_line(each), _LONGEST_LINE) for each in converted.warnings[:_MOST_WARNINGS]]
     if cut:
         warnings.append(f"{cut:,} characters beyond {limits.characters:,} are left out")
-    metadata = {_line(name): _line(value) for name, value in converted.metadata.items() if value.strip()}
+    metadata = {
+        _line(name): beginning(_line(value), _LONGEST_VALUE)
+        for name, value in converted.metadata.items()
+        if value.strip()
+    }
     return Converted(
-        tuple(parts), _line(converted.title), converted.event_time, metadata, tuple(map(_line, warnings))
+        tuple(parts),
+        _line(converted.title),
+        converted.event_time,
+        metadata,
+        tuple(warnings),
+        tuple(unread[:_MOST_UNREAD]),
     )
+
+
+def _placed(part: Part, places: Counter[str]) -> Part:
+    """Return a part with a place that no part before has."""
+    locator, label = _line(part.locator).replace("#", "%23"), beginning(_line(part.label), _LONGEST_LABEL)
+    places[locator] += 1
+    if (number := places[locator]) > 1:
+        locator = f"{locator}&part={number}" if locator else f"part={number}"
+        label = f"{label}, part {number}" if label else f"part {number}"
+    return replace(part, locator=locator, label=label)
 
 
 def _without_mark(text: str, mark: str) -> str:

@@ -1,12 +1,14 @@
 """Files that mean harm cost a line and some seconds each; the rest of the run goes on."""
 
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import hostile
 import pytest
 
 from ragmem.memory import Ragmem
+from ragmem.readers.documents import converting
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.model import Limits, RefusedError
 from ragmem.services.seed_report import SeedReport
@@ -284,3 +287,71 @@ def test_one_process_reads_many_documents_and_ends_with_the_run(tmp_path: Path) 
         assert first is not None
     with pytest.raises(ProcessLookupError):
         os.kill(first.pid, 0)
+
+
+NONSENSE = [
+    b"[]",
+    b'{"peak_kb": 1}',
+    b'{"peak_kb": 1, "parts": 3}',
+    b'{"peak_kb": 1' + b"0" * 400 + b"}",
+    b'{"peak_kb": 1, "parts": [], "title": "", "event_time": "", "metadata": [], "warnings": []}',
+    b'{"peak_kb": 1, "refused": "\\ud800", "hint": ""}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("body", NONSENSE, ids=range(len(NONSENSE)))
+def test_an_answer_that_is_nonsense_is_a_refusal(
+    body: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document may have taken the process over: what it says then harms nobody."""
+    frame = tmp_path / "frame"
+    frame.write_bytes(len(body).to_bytes(8, "big") + body)
+    monkeypatch.setattr(
+        converting, "_START", f"import sys; sys.stdout.buffer.write(open({str(frame)!r}, 'rb').read())"
+    )
+    with (
+        Converter(seconds=SECONDS) as converter,
+        pytest.raises(RefusedError, match="no answer that can be read"),
+    ):
+        converter.convert(tmp_path / "any.pdf")
+
+
+def test_names_and_facts_of_a_document_are_short_lines_and_each_part_has_its_place(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.append(["Pier", "Crane"])
+    book.create_sheet("Sheet2").append(["Pier", "Depth"])
+    book.properties.subject = "harbour " * 10_000
+    book.save(tmp_path / "costs.xlsx")
+    with zipfile.ZipFile(tmp_path / "costs.xlsx") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    names = members["xl/workbook.xml"].replace(b'name="Sheet"', b'name="Sheet2"')
+    members["xl/workbook.xml"] = names.replace(b'name="Sheet2"', b'name="A&#10;secret.pdf, page 1"')
+    hostile.zip_of(tmp_path / "costs.xlsx", members)
+    with Converter(seconds=SECONDS) as converter:
+        converted = converter.convert(tmp_path / "costs.xlsx")
+    assert len({part.locator for part in converted.parts}) == 2
+    assert not any("\n" in part.label + part.locator for part in converted.parts)
+    assert len(converted.metadata["subject"]) <= 1_000
+
+
+def test_no_process_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
+    """The document is a pipe that gives nothing, so that the process would wait for ever."""
+    os.mkfifo(tmp_path / "endless.pdf")
+    code = (
+        "import pathlib, sys; from ragmem.readers.documents.converting import Converter\n"
+        "Converter(seconds=600).convert(pathlib.Path(sys.argv[1]))\n"
+    )
+    asking = subprocess.Popen([sys.executable, "-c", code, tmp_path / "endless.pdf"])
+    fed = os.open(tmp_path / "endless.pdf", os.O_WRONLY)  # returns once the process reads
+    try:
+        gone = select.poll()
+        gone.register(fed, select.POLLERR)
+        assert gone.poll(0) == []
+        asking.kill()
+        asking.wait()
+        assert gone.poll(10_000), "the process still reads"
+    finally:
+        os.close(fed)

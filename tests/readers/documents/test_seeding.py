@@ -128,6 +128,58 @@ def test_a_document_that_cannot_be_read_any_more_loses_nothing(memory: Ragmem, r
     assert {item.action for item in planned(memory) if "report.pdf" in item.uri} == {"keep"}
 
 
+def test_a_file_whose_name_goes_on_behind_that_of_another_is_no_part_of_it(
+    report: Path, tmp_path: Path
+) -> None:
+    other = report.with_name("report.pdf#annex.csv")
+    other.write_text("Pier,Crane\nPier 4,yellow\n")
+    sources = tmp_path / "sources.toml"
+    sources.write_text(
+        f'[sources.documents]\nglob = "{report.parent}/*"\nreader = "documents"\nsignal = "off"\n'
+    )
+    with Ragmem.open(
+        environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE},
+        home=tmp_path,
+        cwd=tmp_path,
+        sources_file=sources,
+    ) as opened:
+        assert seed(opened).problems == []
+        write_pdf(report, [PAGES[0], PAGES[1], "The keeper's house is for sale."])
+        assert seed(opened).problems == []
+        assert other.name in uris(opened)
+        handed = opened.hand_in([report, other], HandIn())
+        opened.ingest(handed.drafts)
+        assert opened.archive_gone_parts(handed.drafts) == []
+
+
+@pytest.mark.parametrize("how", ["a scan that is not read", "pages beyond the limit"])
+def test_pages_that_could_not_be_read_this_time_are_not_lost(
+    how: str, memory: Ragmem, report: Path, tmp_path: Path
+) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    seed(memory)
+    more = {"RAGMEM_DOCUMENTS_OCR": "false"}
+    if how == "a scan that is not read":
+        canvas = Canvas(str(report), invariant=1)
+        canvas.drawString(72, 700, PAGES[0])
+        for _ in range(2):
+            canvas.showPage()
+            canvas.rect(72, 600, 200, 100, fill=1)
+        canvas.save()
+    else:
+        more["RAGMEM_DOCUMENTS_MAX_PAGES"] = "1"
+    with Ragmem.open(
+        environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE, **more}, home=tmp_path, cwd=tmp_path
+    ) as opened:
+        told = [one.reason for one in seed(opened).problems]
+        assert len(told) == 1
+        assert "archived" not in told[0]
+        assert len(uris(opened)) == 3
+        handed = opened.hand_in([report], HandIn())
+        assert len(handed.unread) == 2
+
+
 def test_gc_starts_no_process_and_takes_a_deleted_document_out(
     memory: Ragmem, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,22 +1,21 @@
 """PDF: page by page, with headings, tables, footnotes and captions, in the order in which it is read."""
 
-import io
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 from ragmem.readers.documents.formats.pdf_blocks import Block, blocks_of, captioned
-from ragmem.readers.documents.formats.pdf_lines import Box, Line, lines_of
+from ragmem.readers.documents.formats.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf_order import reading_order
+from ragmem.readers.documents.formats.pdf_seen import drawn, scanned
 from ragmem.readers.documents.formats.pdf_tables import RuledTables
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.ocr import SECONDS, is_installed, ocr
+from ragmem.readers.documents.ocr import is_installed
 
 _HEADING = 1.14  # times the size of the text
 _HEADING_CHARS = 150
@@ -26,8 +25,7 @@ _EDGE_LINES = 2  # at the top and at the bottom, where headers and footers stand
 _REPEATED = 0.4  # of all pages
 _FEWEST_REPEATED = 3
 _READING = 0.6  # of the seconds, for the pages; laying them out takes less
-_IMAGES = 50  # of a page
-_OCR_SCALE = 200 / 72
+_MOST_UNREAD = 10_000  # pages, of those behind the last one that is read
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _NO_TITLE = re.compile(
     r"untitled|\(?anonymous\)?|\(?unspecified\)?"
@@ -45,6 +43,8 @@ class _Page:
     lines: list[Line]
     tables: dict[str, list[list[str]]]
     pictures: tuple[Picture, ...]
+    is_blank: bool
+    """Nothing is drawn on it."""
 
 
 def read(path: str, limits: Limits) -> Converted:
@@ -60,19 +60,23 @@ def read(path: str, limits: Limits) -> Converted:
     try:
         if len(document) == 0:
             raise RefusedError("the file is damaged or cut short")
-        pages, warnings = _pages(document, path, limits)
-        return _converted(document, path, pages, warnings)
+        pages, warnings, unread = _pages(document, path, limits)
+        converted = _converted(document, path, pages, warnings)
+        return replace(converted, unread=tuple(f"page={number}" for number in unread))
     finally:
         document.close()
 
 
-def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str]]:
+def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str], list[int]]:
+    """Return the pages that hold text, warnings, and the numbers of pages that could not be read."""
     count = min(len(document), limits.pages)
     warnings = []
     if len(document) > count:
         warnings.append(f"{len(document) - count:,} pages beyond {count:,} are left out")
     pages: list[_Page] = []
     blank: list[int] = []
+    unread: list[int] = []
+    end = count
     characters = 0
     deadline = time.monotonic() + _READING * limits.seconds
     pictures = Pictures(limits)
@@ -80,15 +84,23 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
         for number in range(count):
             if number and time.monotonic() > deadline:
                 warnings.append(f"{count - number:,} pages after page {number} are left out for lack of time")
+                end = number
                 break
             page = _page(document, number, ruled, pictures, deadline)
             if page is None:
                 warnings.append(f"page {number + 1} is damaged")
+                unread.append(number + 1)
                 continue
-            (pages if page.lines else blank).append(page if page.lines else number + 1)  # type: ignore[arg-type]
+            if page.lines:
+                pages.append(page)
+            else:
+                blank.append(number + 1)
+                # What is drawn may be a scan that was read before.
+                unread += [] if page.is_blank else [number + 1]
             characters += sum(len(line.text) for line in page.lines)
             if characters > limits.characters:
                 warnings.append(f"{len(document) - number - 1:,} pages after page {number + 1} are left out")
+                end = number + 1
                 break
         if ruled.gave_up:
             warnings.append(f"the tables of {ruled.gave_up:,} pages are read as text")
@@ -96,7 +108,8 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
         unseen = limits.ocr and not is_installed()
         why = "; tesseract, which reads scans, is not installed" if unseen else ""
         warnings.append(f"{_told_blank(blank)}{why}")
-    return pages, warnings
+    unread += range(end + 1, min(len(document), end + _MOST_UNREAD) + 1)
+    return pages, warnings, unread
 
 
 def _page(
@@ -117,45 +130,13 @@ def _page(
         tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
         lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
         if not lines and limits.ocr:
-            lines = _seen(page, limits, deadline - time.monotonic())
+            lines = scanned(page, limits, deadline - time.monotonic())
         if limits.described:
-            lines += _drawn(page, pictures)
-        return _Page(number + 1, lines, tables, pictures.taken())
+            lines += drawn(page, pictures)
+        is_blank = not any(True for _ in page.get_objects(max_depth=1))
+        return _Page(number + 1, lines, tables, pictures.taken(), is_blank)
     finally:
         page.close()
-
-
-def _seen(page: Any, limits: Limits, seconds: float) -> list[Line]:
-    """Return the lines of a scanned page, where tesseract is there to read it."""
-    width, height = page.get_size()
-    if width * height * _OCR_SCALE**2 > limits.pixels or not any(True for _ in page.get_objects(max_depth=1)):
-        return []
-    picture = io.BytesIO()
-    page.render(scale=_OCR_SCALE).to_pil().save(picture, "PNG")
-    text = ocr(picture.getvalue(), limits, seconds=max(1.0, min(SECONDS, seconds)))
-    return [
-        Line(" ".join(paragraph.split()), Box(0, 100.0 * place, width, 100.0 * place + 12), 12.0)
-        for place, paragraph in enumerate(re.split(r"\n\s*\n", text))
-        if paragraph.strip()
-    ]
-
-
-def _drawn(page: Any, pictures: Pictures) -> list[Line]:
-    """Return a line for each image of a page that a model is to look at, at its place."""
-    import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
-
-    lines = []
-    height = page.get_height()
-    for item in islice(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3), _IMAGES):
-        width, depth = item.get_px_size()
-        if width * depth > pictures.limits.pixels:
-            continue
-        packed = io.BytesIO()
-        item.get_bitmap().to_pil().convert("RGB").save(packed, "PNG")
-        if mark := pictures.told(packed.getvalue()):
-            left, bottom, right, top = item.get_bounds()
-            lines.append(Line(mark, Box(left, height - top, right, height - bottom), 0.0, is_table=True))
-    return lines
 
 
 def _told_blank(pages: Sequence[int]) -> str:

@@ -381,3 +381,19 @@ def test_an_answer_of_another_shape_is_a_warning(protocol, pdf, content):
 
     assert converted is None
     assert "\n" not in warning
+
+
+def test_a_cell_that_claims_a_million_rows_is_told_of_few(pdf):
+    cell = {
+        "text": "B4",
+        "start_row_offset_idx": 0,
+        "end_row_offset_idx": 10**12,
+        "start_col_offset_idx": 10**12,
+        "end_col_offset_idx": 10**12 + 2,
+    }
+    table = {"self_ref": "#/tables/0", "label": "table", "data": {"table_cells": [cell]}}
+    answer = {"quay.json": {"body": {"children": [{"$ref": "#/tables/0"}]}, "tables": [table]}}
+
+    converted, _, _ = _read("docling", pdf, answer=answer)
+
+    assert len(converted.parts[0].text) < 200_000

@@ -25,6 +25,8 @@ _POLL_S = 5.0
 _DONE, _FAILED = {"success"}, {"failure", "partial_success", "skipped"}
 _FURNITURE = {"page_header", "page_footer"}
 _DEPTH_MAX = 50
+_PLACE_MAX = 10_000
+_SPAN_MAX = 100
 _FORMS = {"title": "# {}", "formula": "$${}$$", "footnote": "Footnote: {}"}
 
 
@@ -205,11 +207,17 @@ def _table(data: Mapping[str, Any]) -> list[list[str]]:
         return [[str(cell.get("text") or "") for cell in row] for row in grid]
     rows: dict[int, dict[int, str]] = {}
     for cell in data.get("table_cells") or []:
-        for row in range(int(cell["start_row_offset_idx"]), int(cell["end_row_offset_idx"])):
-            for column in range(int(cell["start_col_offset_idx"]), int(cell["end_col_offset_idx"])):
+        for row in _span(cell, "row"):
+            for column in _span(cell, "col"):
                 rows.setdefault(row, {})[column] = str(cell.get("text") or "")
     width = max((max(cells) for cells in rows.values()), default=-1) + 1
     return [[cells.get(column, "") for column in range(width)] for _, cells in sorted(rows.items())]
+
+
+def _span(cell: Mapping[str, Any], what: str) -> range:
+    """Return the rows or columns of a cell, few of one that claims to be as large as the memory."""
+    first = min(int(cell[f"start_{what}_offset_idx"]), _PLACE_MAX)
+    return range(first, min(int(cell[f"end_{what}_offset_idx"]), first + _SPAN_MAX))
 
 
 def _image(item: Mapping[str, Any], bundle: Bundle | None, name: str) -> bytes:

@@ -62,18 +62,18 @@ _ragmem_hinted() {
         values+=("$value") hints+=("$hint")
     done < <(ragmem __complete "$1" "$cur" 2>/dev/null)
     # Found by words of a title: behind a colon, readline would put only the end of a value in their place.
-    [[ $start -gt 0 && ${values[0]} != "$cur"* ]] && return
-    if ((${#values[@]} > 1)) && [[ ${COMP_TYPE:-9} != 37 && ${COMP_TYPE:-9} != 42 && -z $lead$quote ]]; then
-        for ((i = 0; i < ${#values[@]}; i++)); do
+    [[ $start -gt 0 && ${values[0]-} != "$cur"* ]] && return
+    local several=''
+    ((${#values[@]} > 1)) && [[ ${COMP_TYPE:-9} != 37 && ${COMP_TYPE:-9} != 42 ]] && several=1
+    for ((i = 0; i < ${#values[@]}; i++)); do
+        if [[ -n $several && -z $lead$quote ]]; then
             COMPREPLY+=("${values[i]}${hints[i]:+  (${hints[i]})}")
-        done
-        # Two ids that begin alike would leave that of the words of a title; a blank begins like none of them.
-        [[ ${values[0]} == "$cur"* ]] || COMPREPLY+=(' ')
-        return
-    fi
-    for value in "${values[@]}"; do
-        _ragmem_offer "$value"
+        else
+            _ragmem_offer "${values[i]}"
+        fi
     done
+    # Two ids that begin alike would leave that of the words of a title; a blank begins like none of them.
+    [[ -n $several && ${values[0]-} != "$cur"* ]] && COMPREPLY+=(' ')
 }
 
 _ragmem_files() {

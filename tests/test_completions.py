@@ -187,7 +187,13 @@ def test_bash_lists_ids_with_their_titles(setting, hinted, several):
 @NEEDS["bash"]
 @pytest.mark.parametrize(
     ("typed", "begin"),
-    [("deploy", {"na", " "}), ("n", {"na"}), ("DEPLOY", {"na", " "}), ("'deploy x", {"na", " "}), ("a:deploy", {""})],
+    [
+        ("deploy", {"na", " "}),
+        ("n", {"na"}),
+        ("DEPLOY", {"na", " "}),
+        ("'deploy x", {"na", " "}),
+        ("a:deploy", {""}),
+    ],
 )
 def test_bash_keeps_the_words_of_a_title_where_several_ids_have_it(typed, begin, home):
     # Readline puts what all matches begin with in the place of what was typed; nothing leaves it as it is.

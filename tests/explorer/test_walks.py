@@ -226,6 +226,27 @@ def test_no_text_of_a_memory_reaches_the_terminal_with_control_characters(tmp_pa
     walk(home, steps, size=(140, 50))
 
 
+def test_an_editor_of_blanks_is_none_and_the_file_itself_is_not_run(home, monkeypatch):
+    monkeypatch.setenv("VISUAL", "")
+    monkeypatch.setenv("EDITOR", " ")
+
+    async def steps(at):
+        await at.press("3", "slash")
+        await at.type("ferry 129")
+        await at.press("enter", "e")
+        assert "set EDITOR to open" in at
+
+    walk(home, steps)
+
+
+def test_brackets_turn_no_view_behind_the_plan(home):
+    async def steps(at):
+        await at.press("7", "p", "right_square_bracket", "escape")
+        assert "The lifecycle of all projects" in at
+
+    walk(home, steps)
+
+
 def test_a_home_without_memories_says_what_comes_next(empty_home):
     async def steps(at):
         assert "Nothing is stored here yet" in at

@@ -161,7 +161,9 @@ def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceS
                 entry.base = home
                 if problem := glob_problem(override[1]):
                     raise ConfigError(f'the variable {override[0]}: the glob "{override[1]}" {problem}')
-        entry.values.setdefault(key, default)
+        # Nothing of a document is chatter, unless a person says so.
+        of_documents = key == "signal" and entry.values["reader"] == "documents"
+        entry.values.setdefault(key, "off" if of_documents else default)
         entry.origins.setdefault(key, "default")
     values = entry.values
     if not values["glob"]:

@@ -60,6 +60,23 @@ def seed(memory: Ragmem, *, dry_run: bool = False):
     return memory.seed(sources=["documents"], dry_run=dry_run)
 
 
+@pytest.mark.parametrize(("signal", "pages"), [("", 3), ('signal = "graded"\n', 0)])
+def test_a_source_of_any_name_keeps_all_of_its_documents_unless_it_is_told_otherwise(
+    signal: str, pages: int, report: Path, tmp_path: Path
+) -> None:
+    sources = tmp_path / "sources.toml"
+    sources.write_text(f'[sources.papers]\nglob = "{report}"\nreader = "documents"\n{signal}')
+    write_pdf(report, ["Pier 1", "Pier 2", "Pier 3"])
+    with Ragmem.open(
+        environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **FAKE},
+        home=tmp_path,
+        cwd=tmp_path,
+        sources_file=sources,
+    ) as opened:
+        opened.seed(sources=["papers"])
+        assert len(uris(opened)) == pages
+
+
 def test_each_page_is_a_memory_and_an_unchanged_document_is_not_opened(
     memory: Ragmem, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

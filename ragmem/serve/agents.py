@@ -123,13 +123,13 @@ def _checking_in(agents: Agents, workers: Workers, listening: Listening) -> APIR
 def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRouter:
     router = APIRouter()
 
-    @router.post("/signal", responses=_WITH_UNKNOWN)
+    @router.post("/signal", responses=EVERYWHERE | declared(404, 409))
     async def signal(request: SignalRequest) -> SignalResponse:
         """Send a message or a signal to one agent, or to all that are known but the sender.
 
         `accepted` names those for whom it is on the disk. A signal also changes what each check of the agent
         says, and takes the place of those still waiting that it makes void. Who got no answer sends it again
-        with the same `key`: it is stored once, and has the number that it had.
+        with the same `key`: it is stored once, and has the number that it had; 409 where it is not the same.
         """
         if request.type == "message":
             sent = await workers.run(

@@ -25,7 +25,7 @@ from ragmem.domain.agents import (
     signalled,
 )
 from ragmem.domain.model import digest
-from ragmem.errors import LimitReachedError, NotFoundError, RagmemError, UsageError
+from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, RagmemError, UsageError
 from ragmem.services.agents_texts import MOST_KEY, MOST_SHORT, MOST_TEXT, clean_data, clean_text
 from ragmem.services.agents_waiting import Changes
 
@@ -67,7 +67,8 @@ class Sending:
         Each check of the agent says so from now on, until `resume`, or until it begins or ends a life; the
         signal itself waits like a message, in the place of those that it makes void. What this sender has
         sent with the same `key` is not sent again, and has its first number. Raises NotFoundError for an
-        agent that never checked in, UsageError for one that has ended.
+        agent that never checked in, UsageError for one that has ended, ConflictError where something else
+        was sent with the key.
         """
         try:
             signal = Sort(sort)
@@ -149,7 +150,12 @@ class Sending:
     def _store(self, connection: Connection, letter: Letter, mark: str, *, broadcast: bool) -> int:
         # Before all that may refuse it: what was accepted once is accepted.
         if (before := messages.sent_before(connection, letter.to, letter.sender, mark)) is not None:
-            return before
+            if (before.sort, before.text, before.data) != (letter.sort, letter.text, letter.data):
+                # To take it for the one before would lose it in silence.
+                raise ConflictError(
+                    f'something else was sent to "{letter.to}" with this key', hint="give each its own key"
+                )
+            return before.id
         agent = rows.agent_of(connection, letter.to)
         if agent is None:
             raise NotFoundError(f'no agent "{letter.to}" has checked in', hint="`ragmem agents` lists all")

@@ -26,7 +26,7 @@ from ragmem.catalog.backups import FOLDER
 from ragmem.catalog.operational.file import OPERATIONAL_NAME, OperationalFile
 from ragmem.config.settings import AgentsSettings
 from ragmem.domain.agents import SUPERSEDES, Sort
-from ragmem.errors import LimitReachedError, NotFoundError, StoreDamagedError, UsageError
+from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, StoreDamagedError, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.agents import Agents
 
@@ -385,6 +385,11 @@ def test_what_a_sender_sends_again_with_the_same_key_is_stored_once(agents, open
     assert everyone == agents.send("all", "all hands", sender="boss", key="k2")
     assert [texts(agents, name)[-1:] for name in ("one", "two")] == [["all hands"]] * 2
     assert len(texts(agents, "one")) == 3
+
+    # Something else with the key is not taken for it, and so lost.
+    with pytest.raises(ConflictError, match='something else was sent to "one" with this key'):
+        agents.send("one", "do more", sender="boss", key="k1")
+    assert agents.send("all", "do it", sender="boss", key="k2").accepted == {}
 
     # Also once it is acknowledged, and where the inbox has become full meanwhile.
     agents.acknowledge("one", [first.accepted["one"]])

@@ -32,13 +32,13 @@ def add(connection: Connection, letter: Letter, key: str = "") -> int:
     return int(number)
 
 
-def sent_before(connection: Connection, agent: str, sender: str, key: str) -> int | None:
-    """Return the number of what this sender sent to an agent with this key, if that is kept."""
+def sent_before(connection: Connection, agent: str, sender: str, key: str) -> Letter | None:
+    """Return what this sender sent to an agent with this key, if that is kept."""
     row = connection.execute(
-        "SELECT id FROM messages WHERE agent = ? AND sender = ? AND key = ? AND key <> ''",
+        f"SELECT {_COLUMNS} FROM messages WHERE agent = ? AND sender = ? AND key = ? AND key <> ''",
         (agent, sender, key),
     ).fetchone()
-    return int(row[0]) if row else None
+    return _letter(row) if row else None
 
 
 def waiting(connection: Connection, agent: str, *, after: int, limit: int) -> list[Letter]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, bold, open_memory, printable, say, say_json, size
+from ragmem.cli.common import JsonOption, bold, open_memory, printable, say, say_json, size, tell
 from ragmem.cli.inspect_lines import AllOption, ProjectOption, asked_projects
 from ragmem.cli.inspect_plots import AtOption, LatencyOption, PrivateOption, measured, moment_of, say_plots
 from ragmem.errors import EXIT_OK, UsageError
@@ -100,7 +100,8 @@ def _write_page(made: "Report", html: Path, *, force: bool, show: bool) -> None:
     if show:
         import webbrowser
 
-        webbrowser.open(html.resolve().as_uri())
+        if not webbrowser.open(html.resolve().as_uri()):
+            tell("no browser could be opened: set BROWSER to the one that you have")
 
 
 def _write_pictures(made: "Report", folder: Path, *, force: bool) -> None:

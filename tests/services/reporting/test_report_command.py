@@ -113,6 +113,15 @@ def test_the_page_opens_in_the_browser_that_a_person_has(command, tmp_path):
     assert seen.read_text().strip() == page.as_uri()
 
 
+def test_where_no_browser_opens_the_page_is_written_and_that_is_told(command, tmp_path):
+    page = tmp_path / "report.html"
+    nothing = {"PATH": str(tmp_path), "DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": "nonesuch %s"}
+    done = command("report", "--all", "--html", str(page), "--open", **nothing)
+    assert done.returncode == 0
+    assert page.exists()
+    assert "no browser could be opened" in done.stderr
+
+
 def test_a_private_report_has_counts_only(command, tmp_path):
     page = tmp_path / "report.html"
     assert command("report", "-p", "p-reef", "--private", "--html", str(page), *AT).returncode == 0

@@ -6,6 +6,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from generating.tree import Command
+from ragmem.client.place import SWITCH as WARM
 from ragmem.config.hooking import SWITCH
 from ragmem.config.loading import CONFIG_FILE, DECAY_FILE
 from ragmem.config.offline import VARIABLE as OFFLINE
@@ -50,6 +51,10 @@ _GENERAL: tuple[tuple[str, str], ...] = (
     ),
     (SWITCH, "`off`: every hook ends at once, having done nothing ([hooks.md](hooks.md))"),
     (
+        WARM,
+        "`off`: no process that stays is started or asked ([warm.md](warm.md))",
+    ),
+    (
         SESSION_VARIABLE,
         "the session of an assistant that a command runs in; assistants set it, people need not",
     ),
@@ -59,7 +64,14 @@ _GENERAL: tuple[tuple[str, str], ...] = (
     ),
     ("CLAUDE_CONFIG_DIR, CODEX_HOME", "where the assistants keep their files, if not in the usual folders"),
     ("NO_COLOR, FORCE_COLOR", "never, or always, write in colour"),
-    ("HF_HOME, HF_ENDPOINT, HF_TOKEN", "for `ragmem models pull` only: the cache, another server, a token"),
+    (
+        "HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN",
+        "the cache in which models are looked for; for `ragmem models pull`, another server and a token",
+    ),
+    (
+        "GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE",
+        "where `ragmem seed --expect FILE --github` writes, and from where paths count ([ci.md](ci.md))",
+    ),
 )
 
 _MEANINGS = {

@@ -126,3 +126,23 @@ def test_each_thread_that_stays_does_its_beginning_once():
     begun, later = asyncio.run(begin())
     assert len(begun) == len(set(begun)) == 5
     assert set(later) <= set(begun)
+
+
+def test_where_the_system_gives_no_more_threads_the_beginning_fails_and_nothing_waits_for_good(monkeypatch):
+    start, started = threading.Thread.start, []
+
+    def start_one(thread):
+        if thread.name.startswith("serve-soon"):
+            started.append(thread)
+            if len(started) > 1:
+                raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    workers = Workers(2, asking=1)
+    with pytest.raises(RuntimeError, match="new thread"):
+        asyncio.run(workers.begin(lambda: None))
+    closing = threading.Thread(target=workers.close, daemon=True)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive()

@@ -306,9 +306,13 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         *,
         text: bytes | None = None,
         title: str = "",
+        dry_run: bool = False,
         progress: "Progress | None" = None,
     ) -> "Handed":
-        """Return the drafts of files, folders and a text, without storing them; see `ingest`."""
+        """Return the drafts of files, folders and a text, without storing them; see `ingest`.
+
+        With `dry_run` no model is shown pictures that none has described yet.
+        """
         from ragmem.services.hand_in import draft_of_text, drafts_of_paths
 
         handed = drafts_of_paths(
@@ -318,7 +322,7 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             settings=self.settings,
             home=self.home,
             cwd=self.cwd,
-            documents=self.documents(),
+            documents=self.documents(dry_run=dry_run),
             progress=progress,
         )
         if text is not None:

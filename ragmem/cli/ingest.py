@@ -159,7 +159,7 @@ def ingest(
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
         )
-        handed = _handed(memory, paths, wish, title=title, quiet=quiet or as_json)
+        handed = _handed(memory, paths, wish, title=title, dry_run=dry_run, quiet=quiet or as_json)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
             rows = [
@@ -211,11 +211,13 @@ def ingest(
     return EXIT_FAILED if problems else EXIT_OK
 
 
-def _handed(memory: "Ragmem", paths: Sequence[str], wish: "HandIn", *, title: str, quiet: bool) -> "Handed":
+def _handed(
+    memory: "Ragmem", paths: Sequence[str], wish: "HandIn", *, title: str, dry_run: bool, quiet: bool
+) -> "Handed":
     given = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
     files = [Path(path) for path in paths if path != "-"]
     with Bar(quiet=quiet) as bar:
-        return memory.hand_in(files, wish, text=given, title=title, progress=bar)
+        return memory.hand_in(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
 
 
 def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool) -> None:

@@ -109,6 +109,16 @@ def test_the_model_is_told_nothing_that_is_private(seeded, eyes):
     assert TOLD in texts["cranes.xlsx"]
 
 
+def test_a_dry_run_of_ingest_shows_no_picture_to_anybody(ragmem, tmp_path, eyes):
+    _picture(tmp_path / "crane.png")
+    environ = {**FAKE, "RAGMEM_DOCUMENTS_VISION": "compatible/eyes", "RAGMEM_DOCUMENTS_VISION_URL": eyes.root}
+
+    done = ragmem("ingest", "--dry-run", str(tmp_path / "crane.png"), **environ)
+
+    assert eyes.seen == []
+    assert "1 picture is not described: this is a dry run" in done.stderr
+
+
 def test_nothing_is_sent_unless_a_model_is_named(seeded, eyes):
     _picture(seeded.folder / "crane.png")
 

@@ -87,6 +87,15 @@ def scripted(chat, text, ending="stop"):
     chat.server.script.append(Reply(body=answer))
 
 
+@all_of_them
+def test_no_secret_leaves_in_a_prompt_nor_in_what_a_client_says_of_its_model(chat):
+    secret = f"{'AKIA'}Q3EGQ7WTJ5LZ4NVB"
+
+    chat().complete(f"why does {secret} not work", system=f"you may use the key {secret}")
+
+    assert secret not in json.dumps(bodies(chat))
+
+
 @openai
 @pytest.mark.parametrize(
     ("without", "formats"),

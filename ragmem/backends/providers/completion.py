@@ -66,7 +66,8 @@ class ProviderLanguageModel:
         return self._completed(ask, len(prompt) + len(system) + IMAGE_CHARACTERS)
 
     def _ask(self, prompt: str, system: str, max_tokens: int, schema: Mapping[str, Any] | None) -> Ask:
-        return Ask(self._settings.model, _valid(redact(prompt)[0]), _valid(system), max_tokens, schema)
+        asked, told = (_valid(redact(text)[0]) for text in (prompt, system))
+        return Ask(self._settings.model, asked, told, max_tokens, schema)
 
     def _completed(self, ask: Ask, characters: int) -> str:
         def build(refused: frozenset[str]) -> Request:

@@ -1,8 +1,12 @@
 """Walks through the explorer: filters, pages, connections, entities, questions, the plan of gc, and back."""
 
+import asyncio
+from threading import Event
+
 from explorer_walk import walk
 
 from ragmem.cli.explorer.filtering import parsed
+from ragmem.cli.explorer.memories import Memories
 from ragmem.domain.model import Draft, Scope
 
 from .conftest import Home
@@ -22,6 +26,35 @@ def test_a_list_is_read_page_by_page_as_one_goes_down(home):
         assert len({row.key for row in table_of(at).shown}) == 135
         await at.press("g")
         assert table_of(at).cursor_row == 0
+
+    walk(home, steps)
+
+
+def test_a_page_of_a_list_that_was_read_again_meanwhile_is_dropped(home, monkeypatch):
+    read, late, go_on = Memories.page, Event(), Event()
+
+    def page(self, memory, asked, after):
+        if after is not None and not late.is_set():
+            late.set()
+            go_on.wait(10)
+        return read(self, memory, asked, after)
+
+    monkeypatch.setattr(Memories, "page", page)
+
+    async def steps(at):
+        await at.press("3")
+        before = table_of(at).shown
+        await at.pilot.press("G")
+        await asyncio.to_thread(late.wait, 10)
+        await at.pilot.press("r")
+        while table_of(at).shown is before:
+            await at.pilot.pause(0.01)
+        await at.pilot.press("G")
+        while len(table_of(at).shown) < 135:
+            await at.pilot.pause(0.01)
+        go_on.set()
+        await at.settle()
+        assert len(table_of(at).shown) == len({row.key for row in table_of(at).shown}) == 135
 
     walk(home, steps)
 

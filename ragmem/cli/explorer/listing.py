@@ -66,6 +66,8 @@ class ListPane(Vertical):
         self._rest: Any = None
         self._total: int | None = None
         self._told = ""
+        self._readings = 0
+        """How often the list was read anew: a page that was asked for before belongs to it no longer."""
 
     def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:
         """Return a page, behind `after` (None: the first); called in a thread."""
@@ -192,6 +194,7 @@ class ListPane(Vertical):
             self.app.edit(row.path)
 
     async def _load(self, pause: float) -> None:
+        self._readings += 1
         await asyncio.sleep(pause)
         asked = parsed(self.line.value, self.KEYS)
         if self.NEEDS_MEMORIES and not self.app.stored:
@@ -220,13 +223,13 @@ class ListPane(Vertical):
         self._show_detail()
 
     async def _go_on(self, after: Any) -> None:
-        asked = parsed(self.line.value, self.KEYS)
+        asked, reading = parsed(self.line.value, self.KEYS), self._readings
         try:
             page = await self.app.reader.run(lambda memory: self.page(memory, asked, after))
         except RagmemError as error:
             self.query_one(".status", Plain).update(error.told)
             return
-        if asked == parsed(self.line.value, self.KEYS):
+        if reading == self._readings:
             self._rest = page.rest
             self.table.more(self._kept(page.rows, asked))
             self._say_status()

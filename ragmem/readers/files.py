@@ -31,6 +31,7 @@ class Reason(StrEnum):
     VANISHED = "vanished"
     NAME = "name"
     FORMAT = "format"
+    COSTLY = "costly"
 
 
 class ReadError(SourceError):

@@ -8,9 +8,11 @@ from ragmem.catalog.archive import Removal
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
 from ragmem.domain.document_place import LOCATOR, is_of_document
-from ragmem.domain.model import Draft
+from ragmem.domain.model import Draft, digest
 from ragmem.ports import Store
 from ragmem.readers.documents.reading import Describe, Documents, Elsewhere
+from ragmem.readers.files import ReadError, Reason
+from ragmem.readers.reading import Reading
 from ragmem.services.archiving import MISSING, new_run
 from ragmem.services.index import forget
 
@@ -30,6 +32,26 @@ def documents_rules(settings: Settings) -> list[str | int | bool]:
     wanted = settings.documents
     by = (wanted.engine, wanted.vision, wanted.ocr_languages)
     return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr, *by]
+
+
+def given_up_rules(rules: str, settings: Settings) -> str:
+    """Return the rules by which a document is known that took too much under these limits of a document.
+
+    Otherwise each run would spend a minute on each of them again.
+    """
+    wanted = settings.documents
+    return digest("given up", rules, str(wanted.seconds), str(wanted.max_memory_mb), length=12)
+
+
+def gave_up(reading: Reading) -> bool:
+    """Tell whether a document took too much, so that it is not read again before something changes."""
+    return isinstance(reading.error, ReadError) and reading.error.reason is Reason.COSTLY
+
+
+def told_given_up(path: str) -> str:
+    """Return the line about a document that is not read again."""
+    limits = "seconds or max_memory_mb in [documents]"
+    return f'cannot read "{path}": it took too much before; it is tried again once it or {limits} changes'
 
 
 def held_by(drafts: Iterable[Draft], unread: Iterable[str] = ()) -> dict[tuple[str, str], set[str]]:

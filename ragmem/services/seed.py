@@ -6,9 +6,8 @@ from pathlib import Path
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.files import GONE, SeenFile
 from ragmem.config import ChunkingSettings, Settings, SourceSpec
-from ragmem.domain.model import State, Tier, digest
+from ragmem.domain.model import State, Tier
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
 from ragmem.readers.discover import Discovery
@@ -19,17 +18,18 @@ from ragmem.readers.source import find_files, read_file
 from ragmem.services.documents import (
     archive_gone_parts,
     documents_for,
-    documents_rules,
+    gave_up,
     gone_parts,
     held_by,
     told_gone,
 )
 from ragmem.services.index import LATER, index_pending
 from ragmem.services.ingest import Change, compare
-from ragmem.services.judge import Judged, judge, rules_version
+from ragmem.services.judge import Judged, judge
 from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
 from ragmem.services.scope import finder, remember_projects
+from ragmem.services.seed_files import Seen
 from ragmem.services.seed_report import Decision, Problem, SeedReport, Tally
 from ragmem.services.seed_transcripts import Streams
 from ragmem.services.seed_writer import Writer
@@ -209,28 +209,21 @@ def _seed_source(
     for skipped in discovery.skipped:
         tally.failed += 1
         report.problems.append(Problem(spec.name, str(skipped.path), skipped.reason))
-    seen = {} if fresh or not exists else catalog.files.seen(spec.name)
-    rules = rules_of(spec, settings)
+    seen = Seen(catalog, spec, settings, anew=fresh or not exists)
     if exists and not report.dry_run and catalog.files.shared:
-        _tell_what_is_gone(catalog, spec, discovery)
-
-    def unchanged(path: Path, size: int, modified_ns: int) -> bool:
-        before = seen.get(str(path))
-        return before is not None and (before.size, before.modified_ns, before.rules) == (
-            size,
-            modified_ns,
-            rules,
-        )
+        seen.tell_what_is_gone(discovery)
 
     for path in discovery.files:
         writer.batch.steps += 1
         reading = read_file(
-            path, spec, settings=settings, projects=projects, unchanged=unchanged, documents=documents
+            path, spec, settings=settings, projects=projects, unchanged=seen.unchanged, documents=documents
         )
         if reading.unchanged:
-            _count_unchanged(tally, seen[str(path)])
+            seen.count(path, tally, report)
             continue
         judged = _note(reading, spec, tally, report, sizes=settings.chunking, now=now)
+        if gave_up(reading):
+            writer.batch.files.append(seen.given_up(reading))
         if reading.error is not None:
             continue
         held |= held_by(reading.drafts, reading.unread)
@@ -241,9 +234,7 @@ def _seed_source(
         counts = _count(judged, changes, tally, report)
         for item, change in zip(judged, changes, strict=True):
             writer.add(item, change)
-        writer.batch.files.append(
-            SeenFile(spec.name, str(path), reading.size, reading.modified_ns, rules, counts)
-        )
+        writer.batch.files.append(seen.read(reading, counts))
         writer.flush_if_full()
 
 
@@ -264,22 +255,6 @@ def _settle_gone(
         report.problems.append(Problem(source, path, line, "warning"))
 
 
-def _tell_what_is_gone(catalog: Catalog, spec: SourceSpec, discovery: Discovery) -> None:
-    present = {str(path) for path in discovery.files}
-    known = catalog.files.seen(spec.name)
-    if gone := [path for path, file in known.items() if path not in present and file.size != GONE]:
-        catalog.files.mark_gone(spec.name, gone)
-
-
-def rules_of(spec: SourceSpec, settings: Settings) -> str:
-    """Return a hash of all that decides how a file of this source is read and judged."""
-    sizes = settings.chunking
-    parts: list[object] = [spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars]
-    if spec.reader == "documents":
-        parts += documents_rules(settings)
-    return digest("rules", rules_version(), *(str(part) for part in parts), length=12)
-
-
 def _note(
     reading: Reading,
     spec: SourceSpec,
@@ -296,13 +271,6 @@ def _note(
     for warning in reading.warnings:
         report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))
     return [judge(draft, now=now, sizes=sizes, rule=spec.signal) for draft in reading.drafts]
-
-
-def _count_unchanged(tally: Tally, before: SeenFile) -> None:
-    for tier, count in before.tally.items():
-        setattr(tally, tier, getattr(tally, tier) + count)
-        tally.found += count
-        tally.unchanged += count
 
 
 def _count(

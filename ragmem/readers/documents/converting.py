@@ -82,7 +82,7 @@ class Converter:
                 # Perhaps what earlier files left behind took the room.
                 with suppress(_GoneError):
                     return self._asked(path)
-            raise RefusedError(error.problem, hint=error.hint) from error
+            raise RefusedError(error.problem, hint=error.hint, costly=True) from error
 
     def close(self) -> None:
         """End the process, if there is one."""

@@ -8,13 +8,15 @@ class RefusedError(Exception):
     """A file is not read: it is encrypted, broken, larger than a limit, or not what its name says.
 
     `problem` continues the sentence 'cannot read "FILE": ', in lower case and without a full stop; `hint` is
-    the next step, if there is one.
+    the next step, if there is one. `costly` is what took the whole time or memory of a document, or ended the
+    process that read it: to try again is as dear.
     """
 
-    def __init__(self, problem: str, *, hint: str = "") -> None:
+    def __init__(self, problem: str, *, hint: str = "", costly: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
         self.hint = hint
+        self.costly = costly
 
 
 @dataclass(frozen=True, slots=True)

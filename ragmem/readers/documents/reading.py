@@ -99,7 +99,8 @@ class Documents:
             converted = self._elsewhere(path, self.limits) if self._elsewhere else None
             converted = converted or self._converter.convert(path)
         except RefusedError as error:
-            raise ReadError(path, Reason.FORMAT, error.problem, hint=error.hint) from error
+            reason = Reason.COSTLY if error.costly else Reason.FORMAT
+            raise ReadError(path, reason, error.problem, hint=error.hint) from error
         if not converted.parts:
             told = f" ({converted.warnings[0]})" if converted.warnings else ""
             raise ReadError(path, Reason.EMPTY, f"it holds no text{told}")

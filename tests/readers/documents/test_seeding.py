@@ -11,6 +11,7 @@ import pytest
 
 from ragmem.errors import SourceError
 from ragmem.memory import Ragmem
+from ragmem.readers.documents import converting
 from ragmem.services.gc_items import Item
 from ragmem.services.hand_in import HandIn
 
@@ -206,6 +207,26 @@ def test_gc_starts_no_process_and_takes_a_deleted_document_out(
     report.unlink()
     write_pdf(report.with_name("other.pdf"), PAGES)
     assert len([item for item in planned(memory) if item.rule == "missing"]) == 3
+
+
+def test_a_document_that_ended_its_process_is_not_tried_by_each_run(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seeded(seconds: int) -> list[str]:
+        environ = {"RAGMEM_HOME": str(tmp_path / "ragmem"), "RAGMEM_DOCUMENTS_SECONDS": str(seconds)}
+        with Ragmem.open(environ=environ | FAKE, home=tmp_path, cwd=tmp_path) as opened:
+            done = seed(opened)
+            assert done.failed == len(done.problems)
+            return [one.reason for one in done.problems]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(converting, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+        assert "SIGSEGV" in seeded(60)[0]
+        patched.setattr(subprocess, "Popen", None)  # no process can start
+        (told,) = seeded(60)
+    assert f'cannot read "{report}": it took too much before; it is tried again once it or' in told
+    assert seeded(61) == []
+    assert seeded(60) == []
 
 
 def test_a_document_that_is_handed_in_is_kept_whole_with_its_places(memory: Ragmem, report: Path) -> None:

@@ -1,7 +1,4 @@
-"""Draw docs/images/explorer-*.svg, the explorer on the example home: explorer_images.py [FOLDER].
-
-The folder (made anew; nothing else is touched) holds the home that is shown. Takes a minute.
-"""
+"""Draw docs/images/explorer-*.svg, the explorer on a copy of the example home. Takes a minute."""
 
 import asyncio
 import os
@@ -9,7 +6,6 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,15 +37,16 @@ PICTURES: dict[str, tuple[str, tuple[str, ...]]] = {
 FONTS = "ui-monospace, 'SF Mono', 'Cascadia Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     """Make the home, walk through it, and write the pictures."""
-    folder = Path(arguments[0]) if arguments else Path(tempfile.gettempdir()) / "tideline"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "examples" / "home", folder)
-    os.environ["HOME"], os.environ["RAGMEM_HOME"] = str(folder), str(folder / ".ragmem")
-    os.chdir(folder)
-    _fill(folder)
-    asyncio.run(_walk(folder))
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent).resolve() / "tideline"
+        shutil.copytree(ROOT / "examples" / "home", folder)
+        os.environ["HOME"], os.environ["RAGMEM_HOME"] = str(folder), str(folder / ".ragmem")
+        os.chdir(folder)
+        _fill(folder)
+        asyncio.run(_walk(folder))
+        os.chdir(ROOT)
     return 0
 
 
@@ -101,4 +98,4 @@ def _plain(picture: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

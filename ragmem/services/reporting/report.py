@@ -51,8 +51,9 @@ class Report:
 def report_of(reading: Reading, *, where: str, version: str) -> Report:
     """Return the report; the same for the same store, moment and measured latency."""
     plots = plots_of(reading)
+    unnamed = "all projects" if reading.projects is None else "some projects"
     return Report(
-        "some projects" if reading.private and reading.projects is not None else reading.shown(where),
+        unnamed if reading.private else reading.shown(where),
         reading.now,
         version,
         reading.private,

@@ -191,6 +191,13 @@ def test_the_growth_of_the_last_month_counts_nothing_that_was_stored_later(opene
     assert plot.note == "0 were stored within the last 30 days."
 
 
+def test_a_private_report_is_called_by_no_name_that_is_given(opened):
+    assert opened.report(where="Reef", private=True, at=NOW).title == "The memory of all projects"
+    assert opened.report(where="Reef", projects=REEF, private=True, at=NOW).title == (
+        "The memory of some projects"
+    )
+
+
 def test_every_plot_can_be_named_and_stands_in_a_chapter():
     assert [name.value for name in PlotName] == list(PLOTS)
     assert sorted(name for names in CHAPTERS.values() for name in names) == sorted(PLOTS)

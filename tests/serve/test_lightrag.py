@@ -228,6 +228,16 @@ def test_an_uploaded_document_keeps_its_own_title_and_a_picture_its_name(client)
     assert "uploaded" not in told.text
 
 
+def test_what_of_an_uploaded_document_is_not_stored_is_told(client):
+    table = "quay\tdepth\nNorth\t7 m\nSüd\t9 m\n".encode("cp1252")
+    said = ok(upload(client, "quays.tsv", table))["message"]
+    assert "quays.tsv: its letters are read as Windows-1252" in said
+    page = b"<html><body><p>&lt;private&gt;The vault is below the quay.&lt;/private&gt;</p></body></html>"
+    refused = upload(client, "vault.xhtml", page)
+    assert refused.status_code == 400
+    assert "vault.xhtml: nothing is left of the text without what is private" in refused.text
+
+
 def test_of_an_uploaded_document_each_page_is_stored_under_its_name(client):
     from reportlab.pdfgen.canvas import Canvas
 

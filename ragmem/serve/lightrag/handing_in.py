@@ -108,11 +108,15 @@ def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, pro
         path = Path(folder, f"{_STAND_IN}{suffix}")
         path.write_bytes(raw)
         try:
-            drafts = memory.hand_in([path], wish).drafts
+            handed = memory.hand_in([path], wish)
         except SourceError as error:
             raise UsageError(str(error).replace(str(path), source), hint=error.hint) from error
+    left_out = [warning.replace(str(path), source) for warning in handed.warnings]
+    if not handed.drafts:
+        said = left_out[0] if left_out else f'"{source}" holds no text'
+        raise UsageError(said, hint="send a file with text")
     named = []
-    for draft in drafts:
+    for draft in handed.drafts:
         told = draft.metadata.get(LOCATOR, "")
         label = draft.metadata.get(LABEL, "")
         named.append(
@@ -125,7 +129,9 @@ def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, pro
                 metadata={**draft.metadata, **place_metadata(source, told, label)},
             )
         )
-    return asking.store_new(memory, named)
+    stored = asking.store_new(memory, named)
+    stored.message = "; ".join([stored.message, *left_out])
+    return stored
 
 
 def plain_name(name: str) -> str:

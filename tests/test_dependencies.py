@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[1]
 BROUGHT = {
     "h11": "uvicorn",
     "pydantic": "fastapi",
-    "pypdfium2": "pdfplumber",
     "starlette": "fastapi",
 }
 

@@ -1,6 +1,7 @@
 """Tables as text: encodings, delimiters, headings, ragged rows, and long ones in parts."""
 
 import codecs
+import csv
 
 import pytest
 
@@ -155,3 +156,11 @@ def test_what_is_beyond_the_limit_is_left_out_with_a_warning(read_bytes):
 def test_bytes_that_are_no_text_are_refused(read_bytes):
     with pytest.raises(RefusedError, match="not text"):
         read_bytes(bytes(range(256)) * 8)
+
+
+def test_other_readers_of_tables_in_the_process_are_left_as_they_were(read_bytes):
+    before = csv.field_size_limit()
+
+    read_bytes(b"Item,Price\nBolt,3\nNut,2\n")
+
+    assert csv.field_size_limit() >= before

@@ -150,7 +150,8 @@ def _dialect(text: str, declared: str) -> csv.Dialect:
 
 
 def _parsed(text: str, dialect: csv.Dialect, *, rows: int | None = None) -> Iterator[list[str]]:
-    csv.field_size_limit(len(text) + 1)
+    # It is one limit for all of a process, so that it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), dialect)):
         if number == rows:
             return

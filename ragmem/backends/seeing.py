@@ -32,8 +32,9 @@ class Sight:
 def open_sight(settings: Settings, *, meter: Meter) -> Sight:
     """Return the model that [documents] vision names; nothing is opened or asked yet.
 
-    What is not said there is taken from [language_model], where that has the same backend. Raises ConfigError
-    for a value that does not name both a backend and a model.
+    What is not said there is taken from [language_model], where that has the same backend; its key and
+    options only for the same address, since another server is not to be shown them. Raises ConfigError for a
+    value that does not name both a backend and a model.
     """
     wanted = settings.documents
     backend, _, model = wanted.vision.partition("/")
@@ -44,6 +45,8 @@ def open_sight(settings: Settings, *, meter: Meter) -> Sight:
         )
     usual = settings.language_model
     known = usual if usual.backend == backend else LanguageModelSettings()
+    if wanted.vision_url.rstrip("/") not in {"", known.url.rstrip("/")}:
+        known = replace(known, key_variable="", key_command="", options={})
     chosen = replace(
         known,
         backend=backend,

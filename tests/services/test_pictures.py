@@ -119,6 +119,22 @@ def test_a_dry_run_of_ingest_shows_no_picture_to_anybody(ragmem, tmp_path, eyes)
     assert "1 picture is not described: this is a dry run" in done.stderr
 
 
+@pytest.mark.parametrize("is_same", [True, False])
+def test_the_key_of_the_language_model_is_for_its_own_server_alone(seeded, eyes, monkeypatch, is_same):
+    monkeypatch.setenv("KEY_OF_THE_LANGUAGE_MODEL", "k-4711-of-the-language-model")
+    _picture(seeded.folder / "crane.png")
+    eyes.script.append(_saying(TOLD))
+
+    seeded(
+        RAGMEM_LANGUAGE_MODEL_BACKEND="compatible",
+        RAGMEM_LANGUAGE_MODEL_MODEL="small",
+        RAGMEM_LANGUAGE_MODEL_URL=eyes.root if is_same else "http://127.0.0.1:9",
+        RAGMEM_LANGUAGE_MODEL_KEY_VARIABLE="KEY_OF_THE_LANGUAGE_MODEL",
+    )
+
+    assert ("k-4711" in str(eyes.posts[0].headers)) is is_same
+
+
 def test_nothing_is_sent_unless_a_model_is_named(seeded, eyes):
     _picture(seeded.folder / "crane.png")
 

@@ -13,6 +13,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
+from ragmem.cli.inspect_lines import tell_rest
 from ragmem.errors import EXIT_OK
 
 DEFAULT_LIMIT = 20
@@ -25,10 +26,14 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
 
     most = limit or DEFAULT_LIMIT
     with open_memory() as memory:
-        found = read(memory.catalog, memory.settings)
+        found = read(memory.catalog, memory.settings, named=most)
+    waiting, aside = found.oldest[:most], found.aside[:most]
+    # Something may have been taken in while it was counted.
+    unnamed = max(0, found.texts + found.events - len(waiting))
     if as_json:
-        shape = queue_shape(found)
-        say_json({"schema": 1, **shape, "waiting": shape["waiting"][:most], "aside": shape["aside"][:most]})
+        shape = queue_shape(found)  # of all, for the oldest may be an event, and texts stand first
+        shown = {"waiting": shape["waiting"][:most], "aside": shape["aside"][:most]}
+        say_json({"schema": 1, **shape, **shown, "left_out": unnamed + len(found.aside) - len(aside)})
         return EXIT_OK
     if found.empty:
         say("nothing waits")
@@ -37,15 +42,14 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     say(f"{bold('events')}     {found.events:,}")
     say(f"{bold('vectors')}    {plural(found.vectors, 'memory waits', 'memories wait')} for them")
     say(f"{bold('set aside')}  {len(found.aside):,}")
-    if found.oldest:
+    if waiting:
         say()
         table(
             ("since", "what", "it says"),
-            [
-                (moment(one.since) if one.since else "", one.what, one.told[:90])
-                for one in found.oldest[:most]
-            ],
+            [(moment(one.since) if one.since else "", one.what, one.told[:90]) for one in waiting],
         )
-    for one in found.aside[:most]:
+    tell_rest(unnamed, "waiting thing")
+    for one in aside:
         tell(printable(f"set aside: {one.path}: {one.problem}"))
+    tell_rest(len(found.aside) - len(aside), "file that was set aside", "files that were set aside")
     return EXIT_OK

@@ -15,7 +15,7 @@ from ragmem.inbox import folder_in, reading
 from ragmem.services.inbox_waiting import names_in, waiting
 
 SHOWN = 200
-"""Things that wait that are named, the oldest; of all of them there are numbers."""
+"""Things that wait that are named unless another number is wished for; of all of them there are counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,11 @@ class Queue:
         return not (self.texts or self.events or self.aside or self.vectors)
 
 
-def queue(catalog: Catalog, settings: Settings) -> Queue:
-    """Return what waits in a home, also in one without memories; raises StorageError."""
+def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
+    """Return what waits in a home, also in one without memories; raises StorageError.
+
+    Of texts and of events the oldest are named, so many of each.
+    """
     data = settings.places.data
     held = waiting(data)
     try:
@@ -63,11 +66,11 @@ def queue(catalog: Catalog, settings: Settings) -> Queue:
             hint="it must be a folder that is yours: move away what is there",
         ) from error
     inbox = Path(folder_in(data))
-    texts = [_text(inbox / name) for name in names_in(inbox)[:SHOWN]] if held.writes else []
+    texts = [_text(inbox / name) for name in names_in(inbox)[:named]] if held.writes else []
     return Queue(
         texts=held.writes,
         events=len(events),
-        oldest=(*texts, *map(_event, events[:SHOWN])),
+        oldest=(*texts, *map(_event, events[:named])),
         aside=(
             *(Aside(path, problem) for path, problem in held.aside),
             *(Aside(Path(path), _problem(path)) for path in events_aside),

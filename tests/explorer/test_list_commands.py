@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ragmem.hooks import spool
+from ragmem.services.queue_list import SHOWN
 
 
 @pytest.fixture
@@ -108,6 +109,27 @@ def test_the_queue_is_shown_where_nothing_was_ever_stored_and_takes_nothing_in(e
         found = document(ragmem("inspect", "queue", "--json", **there))
         assert found["texts"] == 1
         assert found["waiting"][0]["told"] == "The quay is closed on Fridays."
+
+
+def test_what_the_queue_does_not_name_is_counted(empty_home, ragmem):
+    home = empty_home.root / "long"
+    there = {"RAGMEM_HOME": str(home), "HOME": str(empty_home.root)}
+    for number in range(SHOWN + 2):
+        spool.put(
+            home / "data",
+            {"event": spool.SESSION_END, "assistant": "codex", "transcript": f"/t/{number}.jsonl", "at": 1},
+        )
+    path, other, *_ = spool.waiting(home / "data")
+    spool.set_aside(path)
+    spool.set_aside(other)
+    result = ragmem("inspect", "queue", "-n", "1", **there)
+    assert f"{SHOWN - 1} waiting things more; -n shows them" in result.stderr
+    assert "1 file that was set aside more; -n shows them" in result.stderr
+    found = document(ragmem("inspect", "queue", "-n", "1", "--json", **there))
+    assert (len(found["waiting"]), len(found["aside"]), found["left_out"]) == (1, 1, SHOWN)
+    spool.put(home / "data", {"event": spool.SESSION_END, "assistant": "codex", "transcript": "/t", "at": 1})
+    found = document(ragmem("inspect", "queue", "-n", str(SHOWN + 1), "--json", **there))
+    assert (len(found["waiting"]), found["left_out"]) == (SHOWN + 1, 0)
 
 
 def test_the_queue_names_events_of_hooks_and_those_that_are_none(empty_home, ragmem):

@@ -1,6 +1,6 @@
 """Bring the memory up to date with the sources on disk, resumably: read, judge, compare, index."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -16,16 +16,13 @@ from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
 from ragmem.services.documents import (
-    archive_gone_parts,
     documents_for,
     gave_up,
-    gone_parts,
-    held_by,
-    told_gone,
 )
 from ragmem.services.index import LATER, index_pending
 from ragmem.services.ingest import Change, compare
 from ragmem.services.judge import Judged, judge
+from ragmem.services.lost_parts import LostParts
 from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
 from ragmem.services.scope import finder, remember_projects
@@ -74,7 +71,6 @@ def seed(
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
-    held: dict[tuple[str, str], set[str]] = {}
     with (
         documents or documents_for(settings) as opened,
         Writer(
@@ -86,6 +82,7 @@ def seed(
             down=report.note,
         ) as writer,
     ):
+        lost = LostParts(catalog, open_store, writer, report, now=now)
         for spec, discovery in found:
             tally = Tally(spec.name)
             report.tallies.append(tally)
@@ -102,11 +99,10 @@ def seed(
                 exists=exists,
                 now=now,
                 documents=opened,
-                held=held,
+                lost=lost,
             )
-        writer.flush()
+        lost.settle()
     report.note = writer.down
-    _settle_gone(catalog, open_store, held, report, now=now)
     if not dry_run and not report.note:
         report.note = _finish(catalog, open_store, without=() if wait else LATER, progress=progress)
     if report.note:
@@ -203,7 +199,7 @@ def _seed_source(
     exists: bool,
     now: datetime,
     documents: Documents,
-    held: dict[tuple[str, str], set[str]],
+    lost: LostParts,
 ) -> None:
     tally.files = len(discovery.files)
     for skipped in discovery.skipped:
@@ -226,7 +222,6 @@ def _seed_source(
             writer.batch.files.append(seen.given_up(reading))
         if reading.error is not None:
             continue
-        held |= held_by(reading.drafts, reading.unread)
         changes: list[Change] = ["new"] * len(judged)
         if exists:
             changes, redated = compare(catalog, judged, leave_archived=True)
@@ -234,25 +229,8 @@ def _seed_source(
         counts = _count(judged, changes, tally, report)
         for item, change in zip(judged, changes, strict=True):
             writer.add(item, change)
-        writer.batch.files.append(seen.read(reading, counts))
+        lost.remember(reading, seen.read(reading, counts), is_known=exists and seen.is_known(path))
         writer.flush_if_full()
-
-
-def _settle_gone(
-    catalog: Catalog,
-    open_store: Callable[[], Store],
-    held: Mapping[tuple[str, str], set[str]],
-    report: SeedReport,
-    *,
-    now: datetime,
-) -> None:
-    """Archive the pages that documents no longer have, once what they have instead is stored."""
-    if report.dry_run:
-        told = {key: told_gone(len(ids)) for key, ids in gone_parts(catalog, held).items()}
-    else:
-        told = archive_gone_parts(catalog, open_store, held, now=now)
-    for (source, path), line in told.items():
-        report.problems.append(Problem(source, path, line, "warning"))
 
 
 def _note(

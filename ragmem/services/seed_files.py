@@ -22,6 +22,7 @@ class Seen:
         self._source = spec.name
         self._rules = _rules_of(spec, settings)
         self._given_up = given_up_rules(self._rules, settings)
+        self._anew = anew
         self._seen = {} if anew else catalog.files.seen(spec.name)
 
     def unchanged(self, path: Path, size: int, modified_ns: int) -> bool:
@@ -30,6 +31,10 @@ class Seen:
         if before is None or (before.size, before.modified_ns) != (size, modified_ns):
             return False
         return before.rules in {self._rules, self._given_up}
+
+    def is_known(self, path: Path) -> bool:
+        """Tell whether a file may have been read before."""
+        return self._anew or str(path) in self._seen
 
     def count(self, path: Path, tally: Tally, report: SeedReport) -> None:
         """Count an unchanged file as it was counted then; tell of one that took too much."""

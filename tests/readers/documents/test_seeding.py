@@ -112,6 +112,21 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     assert len(uris(memory)) == 3
 
 
+def test_pages_go_with_the_next_run_where_one_is_killed_before(
+    memory: Ragmem, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed(memory)
+    write_pdf(report, ["The lantern is new.", PAGES[1]])
+    with monkeypatch.context() as patched:
+        patched.setattr("ragmem.services.lost_parts.archive_gone_parts", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            seed(memory)
+    (told,) = [one.reason for one in seed(memory).problems]
+    assert told.startswith("1 part that it no longer has was archived")
+    assert uris(memory) == {"report.pdf#page=1", "report.pdf#page=2"}
+    assert seed(memory).tallies[0].unchanged == 2
+
+
 def test_pages_go_where_no_model_can_be_had_as_well(tmp_path: Path, report: Path) -> None:
     down = {
         "RAGMEM_MODELS_BACKEND": "ollama",

@@ -59,7 +59,9 @@ def can_be_explored() -> bool:
 
 
 def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    # Textual draws on standard error; one that was closed is None.
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(stream and stream.isatty() for stream in streams) and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _has_textual() -> bool:

@@ -19,6 +19,13 @@ PATIENCE = 60.0
 
 NO_TEXTUAL = "import sys; sys.modules['textual'] = None; from ragmem.__main__ import main; main()"
 
+NO_ERRORS = """
+import os
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+from ragmem.__main__ import main
+main()
+"""
+
 
 class Terminal:
     """A process on a pseudo terminal, and what it wrote there."""
@@ -120,6 +127,13 @@ def test_where_nobody_looks_the_numbers_are_printed(terminal, environ):
     assert at.ends() == 0
     assert b"memories" in at.written
     assert b"pip install" not in at.written
+
+
+def test_where_nobody_sees_standard_error_the_numbers_are_printed(terminal):
+    # That is where Textual draws.
+    at = terminal("inspect", python=("-c", NO_ERRORS))
+    at.until(b"memories")
+    assert at.ends() == 0
 
 
 def test_a_damaged_store_is_one_line_and_its_exit_code(terminal, tmp_path):

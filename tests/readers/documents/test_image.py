@@ -201,6 +201,7 @@ def test_each_page_of_a_scan_is_a_part(tmp_path):
     with Image.open(io.BytesIO(document.parts[2].pictures[0].data)) as last:
         assert last.getpixel((5, 5)) == (0, 0, 255)
 
+    assert document.unread == ("page=1", "page=2", "page=3")
     assert len(_without_ocr(path, pages=2).parts) == 2
     assert "only the first 2 of 3 pages are read" in _without_ocr(path, pages=2).warnings
 

@@ -65,6 +65,14 @@ def read(path: str, limits: Limits) -> Converted:
         event_time=facts.taken,
         metadata={key: value for key, value in metadata.items() if value},
         warnings=tuple(warnings),
+        unread=_unread(pages, [text for _, text in seen]) if pages > 1 else (),
+    )
+
+
+def _unread(pages: int, texts: list[str]) -> tuple[str, ...]:
+    """Return the places of pages without a text: there may have been a tesseract before, or more time."""
+    return tuple(
+        f"page={number}" for number in range(1, pages + 1) if number > len(texts) or not texts[number - 1]
     )
 
 

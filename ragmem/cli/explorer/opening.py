@@ -2,11 +2,10 @@
 
 import os
 
-from ragmem.cli.common import tell
+from ragmem.cli.common import open_memory
 from ragmem.cli.explorer.app import Explorer
 from ragmem.cli.explorer.reading import Reader
 from ragmem.errors import EXIT_OK
-from ragmem.memory import Ragmem
 
 
 def run(theme: str = "auto") -> int:
@@ -16,9 +15,7 @@ def run(theme: str = "auto") -> int:
     """
     if not os.environ.get("NO_COLOR"):
         os.environ.pop("NO_COLOR", None)  # an empty one wishes for nothing, but Textual heeds it
-    with Ragmem.open() as memory:
-        for warning in memory.settings.warnings:
-            tell(f"warning: {warning}")
+    with open_memory() as memory:
         if memory.is_stored():
             memory.prepare()
         with Reader(memory) as reader:

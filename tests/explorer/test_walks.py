@@ -163,6 +163,20 @@ def test_a_question_is_answered_explained_and_not_counted_as_recalled(home):
     walk(home, steps, size=(120, 34))
 
 
+def test_a_phrase_in_quotes_is_asked_for_as_it_stands(home):
+    async def steps(at):
+        await at.press("4")
+        await at.type('"a stale lock"')
+        await at.press("enter")
+        assert [row.cells[1] for row in table_of(at).shown] == ["Stale lock"]
+        await at.press("slash")
+        at.app.focused.value = '"lock stale a"'
+        await at.press("enter")
+        assert table_of(at).shown == []
+
+    walk(home, steps, size=(120, 34))
+
+
 def test_enter_on_a_source_shows_its_memories(home):
     async def steps(at):
         await at.press("2", "slash")

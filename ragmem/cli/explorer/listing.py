@@ -73,6 +73,10 @@ class ListPane(Vertical):
         """Return a page, behind `after` (None: the first); called in a thread."""
         raise NotImplementedError
 
+    def asked(self) -> Asked:
+        """Return what the line asks for."""
+        return parsed(self.line.value, self.KEYS)
+
     def values(self) -> Mapping[str, Iterable[str]]:
         """Return key -> values that the filter completes."""
         return {key: self.app.known.get(key, ()) for key in self.KEYS}
@@ -196,7 +200,7 @@ class ListPane(Vertical):
     async def _load(self, pause: float) -> None:
         self._readings += 1
         await asyncio.sleep(pause)
-        asked = parsed(self.line.value, self.KEYS)
+        asked = self.asked()
         if self.NEEDS_MEMORIES and not self.app.stored:
             self._say_empty(self.app.nothing_stored)
             return
@@ -223,7 +227,7 @@ class ListPane(Vertical):
         self._show_detail()
 
     async def _go_on(self, after: Any) -> None:
-        asked, reading = parsed(self.line.value, self.KEYS), self._readings
+        asked, reading = self.asked(), self._readings
         try:
             page = await self.app.reader.run(lambda memory: self.page(memory, asked, after))
         except RagmemError as error:

@@ -69,6 +69,10 @@ class Search(ListPane):
         else:
             self.line.focus()
 
+    def asked(self) -> Asked:
+        """Return the question as it stands: its quotes and signs mean something to who answers."""
+        return Asked(self.line.value.strip())
+
     def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return what answers the question."""
         routed = ask_by_route(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ragmem.domain.picture_prompt import PROMPT_VERSION, SYSTEM, around, description, picture_prompt
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import redact, secrets_are_stored
 from ragmem.errors import RagmemError
 from ragmem.ports import Sees
 from ragmem.readers.documents.model import Picture
@@ -57,7 +57,7 @@ class Descriptions:
     def __call__(self, picture: Picture, text: str) -> str:
         """Return what a picture shows, in a line that says so; empty where nothing can be told.
 
-        `text` is that of its part, with the picture's mark where it stands.
+        `text` is that of its part as it is stored, with the picture's mark where it stands.
         """
         try:
             known = self._kept(picture)
@@ -100,8 +100,10 @@ class Descriptions:
     def _described(self, picture: Picture, text: str) -> str:
         if self._model is None:
             self._model = self.sight.open()
+        # Before the text around is cut out: a part of a secret is not known as one.
+        told = redact(text)[0] if secrets_are_stored() else text
         answer = self._model.describe(
-            picture_prompt(around(text, picture.mark)),
+            picture_prompt(around(told, picture.mark)),
             image=picture.data,
             media_type=picture.media_type,
             system=SYSTEM,

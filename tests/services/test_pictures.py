@@ -1,5 +1,7 @@
 """Pictures of documents are described by a model that sees: once, within a budget, only where asked for."""
 
+import base64
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -133,6 +135,24 @@ def test_the_key_of_the_language_model_is_for_its_own_server_alone(seeded, eyes,
     )
 
     assert ("k-4711" in str(eyes.posts[0].headers)) is is_same
+
+
+@pytest.mark.parametrize("redact", ["true", "false"])
+def test_a_secret_that_begins_far_from_the_picture_is_not_sent_in_part(seeded, eyes, redact):
+    packed = io.BytesIO()
+    Image.new("RGB", (120, 90), "navy").save(packed, "PNG")
+    image = base64.b64encode(packed.getvalue()).decode()
+    payload = "".join(hashlib.sha512(bytes([number])).hexdigest() for number in range(8))
+    token = f"eyJhbGciOiJIUzI1NiJ9.eyJ{payload}.{hashlib.sha256(b'signed').hexdigest()}"
+    page = f'<p>The crane opens with {token}</p><img src="data:image/png;base64,{image}"><p>It is blue.</p>'
+    (seeded.folder / "crane.html").write_text(f"<html><body>{page}</body></html>")
+    eyes.script.append(_saying(TOLD))
+
+    seeded(RAGMEM_SECRETS_REDACT=redact)
+
+    prompt = json.dumps(eyes.posts[0].body)
+    assert "It is blue." in prompt
+    assert payload[-40:] not in prompt
 
 
 def test_nothing_is_sent_unless_a_model_is_named(seeded, eyes):

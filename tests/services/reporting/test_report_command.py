@@ -123,13 +123,20 @@ def test_where_no_browser_opens_the_page_is_written_and_that_is_told(command, tm
 
 
 def test_a_private_report_has_counts_only(command, tmp_path):
-    page = tmp_path / "report.html"
-    assert command("report", "-p", "p-reef", "--private", "--html", str(page), *AT).returncode == 0
-    text = page.read_text()
-    for name in ("client-x", "p-reef", "PostgreSQL", "Reef", "Title 0", SECRET):
-        assert name not in text
-    assert "Without titles and names" in text
-    assert "5 memories" in text
+    page, folder = tmp_path / "report.html", tmp_path / "plots"
+    private = ("-p", "p-reef", "--private", *AT)
+    assert command("report", *private, "--html", str(page)).returncode == 0
+    assert command("report", *private, "--svg", str(folder)).returncode == 0
+    shown = [page.read_text(), *(file.read_text() for file in folder.iterdir())]
+    shown += [command("report", *private).stdout, command("report", *private, "--json").stdout]
+    shown.append(command("plots", *private, "--json").stdout)
+    for text in shown:
+        assert text
+        for name in ("client-x", "p-reef", "PostgreSQL", "Reef", "Title 0", "token", SECRET):
+            # Sessions were given tokens.
+            assert name not in re.sub(r"\d tokens", "", text)
+    assert "Without titles and names" in shown[0]
+    assert "5 memories" in shown[0]
 
 
 def test_a_report_of_one_project_counts_that_one_alone(command):

@@ -77,7 +77,8 @@ def gone_parts(
 ) -> dict[tuple[str, str], list[str]]:
     """Return the ids of stored parts that documents no longer have, by source and path.
 
-    Only documents that were read just now are in `held`: one that could not be read loses nothing.
+    Only documents that were read just now are in `held`: one that could not be read loses nothing. What a
+    person has pinned stays.
     """
     gone: dict[tuple[str, str], list[str]] = {}
     if not held or not catalog.exists():
@@ -88,7 +89,10 @@ def gone_parts(
             if key in held and uri not in held[key]:
                 found.setdefault(identifier, []).append(key)
     # A file may be called "a.pdf#b.docx", so that the memory itself has to say where its file's name ends.
+    lives = catalog.lives.of(found)
     for identifier, memory in catalog.memories.get(found).items():
+        if identifier in lives and lives[identifier].pinned:
+            continue
         path = memory.uri.removesuffix(f"#{memory.metadata.get(LOCATOR, '')}")
         for key in found[identifier]:
             if key[1] == path:

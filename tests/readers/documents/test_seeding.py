@@ -112,6 +112,16 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     assert len(uris(memory)) == 3
 
 
+def test_a_page_that_a_person_pinned_stays(memory: Ragmem, report: Path) -> None:
+    seed(memory)
+    places = {Path(uri).name: identifier for identifier, _, uri in memory.catalog.overview.places()}
+    memory.pin(places["report.pdf#page=3"])
+    write_pdf(report, PAGES[:1])
+    (told,) = [one.reason for one in seed(memory).problems]
+    assert told.startswith("1 part that it no longer has was archived")
+    assert uris(memory) == {"report.pdf#page=1", "report.pdf#page=3"}
+
+
 def test_pages_go_with_the_next_run_where_one_is_killed_before(
     memory: Ragmem, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,14 +101,22 @@ class Connections:
             )
             return sorted(map(_connection, rows), key=lambda one: (-one.strength, one.first, one.second))
 
-    def degree(self, ids: Iterable[str] | None = None) -> dict[str, int]:
-        """Return how many connections each memory has; those without any are absent. None: of all."""
+    def degree(
+        self, ids: Iterable[str] | None = None, *, projects: Sequence[str] | None = None
+    ) -> dict[str, int]:
+        """Return how many connections each memory has; those without any are absent.
+
+        Of these ids, else of those of these projects (None: of all).
+        """
         found: dict[str, int] = {}
         with self._database.read() as connection:
-            if ids is None:
-                parts: Iterator[tuple[str, list[str]]] = iter([("", [])])
-            else:
+            parts: Iterator[tuple[str, list[str]]]
+            if ids is not None:
                 parts = ((f"WHERE m.id IN ({marks(part)}) ", part) for part in batches(ids))
+            elif projects is not None:
+                parts = iter([(f"WHERE m.project IN ({marks(projects)}) ", list(projects))])
+            else:
+                parts = iter([("", [])])
             for where, part in parts:
                 for end in ("low", "high"):
                     for key, count in connection.execute(

@@ -38,24 +38,10 @@ def linked(catalog: Catalog, identifier: str) -> list[Linked]:
 
 def hubs(catalog: Catalog, *, projects: Sequence[str] | None, limit: int) -> list[Hub]:
     """Return the memories of these projects (None: of all) with the most connections, most first."""
-    degrees = catalog.connections.degree()
-    order = sorted(degrees, key=lambda key: (-degrees[key], key))
-    found: list[Hub] = []
-    for start in range(0, len(order), STEP):
-        part = order[start : start + STEP]
-        known = catalog.memories.get(part)
-        found += [
-            Hub(known[key], degrees[key])
-            for key in part
-            if key in known and (projects is None or known[key].scope.project in projects)
-        ]
-        if len(found) >= limit:
-            break
-    return found[:limit]
-
-
-STEP = 500
-"""Memories that are read together while those of some projects are looked for."""
+    degrees = catalog.connections.degree(projects=projects)
+    order = sorted(degrees, key=lambda key: (-degrees[key], key))[:limit]
+    known = catalog.memories.get(order)
+    return [Hub(known[key], degrees[key]) for key in order if key in known]
 
 
 def linked_shape(one: Linked) -> dict[str, Any]:

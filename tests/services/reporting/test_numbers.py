@@ -11,6 +11,7 @@ from ragmem.cli.inspect_plots import PlotName
 from ragmem.domain.model import Draft
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
+from ragmem.services.connection_list import hubs
 from ragmem.services.gc_lifecycle import CONSOLIDATED
 from ragmem.services.hand_in import SOURCE
 from ragmem.services.plots.numbers import table_of
@@ -86,6 +87,19 @@ def test_connections_and_recalls_are_counted_per_memory(opened):
     }
     found = dict(map(tuple, rows(opened, "recalls")))
     assert (found["0"], found["1"], found["2"], found["3-5"]) == (4, 1, 0, 1)
+
+
+def test_the_most_connected_are_those_of_the_projects_that_are_asked(known, opened):
+    def most(projects, limit=9):
+        return [
+            (one.memory.id, one.connections) for one in hubs(opened.catalog, projects=projects, limit=limit)
+        ]
+
+    assert most(REEF)[0] == (known.ids[0], 2)
+    assert sorted(most(REEF)[1:]) == sorted((one, 1) for one in known.ids[1:3])
+    assert most(None) == most(REEF)
+    assert most(REEF, limit=1) == [(known.ids[0], 2)]
+    assert most(("p-quarry",)) == []
 
 
 def test_an_injection_counts_once_by_the_best_that_is_known_of_its_use(opened):

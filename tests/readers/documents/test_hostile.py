@@ -10,6 +10,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import hostile
@@ -345,13 +346,21 @@ def test_no_process_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
         "Converter(seconds=600).convert(pathlib.Path(sys.argv[1]))\n"
     )
     asking = subprocess.Popen([sys.executable, "-c", code, tmp_path / "endless.pdf"])
-    fed = os.open(tmp_path / "endless.pdf", os.O_WRONLY)  # returns once the process reads
+    gone = select.poll()
     try:
-        gone = select.poll()
-        gone.register(fed, select.POLLERR)
-        assert gone.poll(0) == []
+        fed = _opened_by_its_reader(tmp_path / "endless.pdf")
+    finally:
         asking.kill()
         asking.wait()
-        assert gone.poll(10_000), "the process still reads"
-    finally:
-        os.close(fed)
+    with os.fdopen(fed, "wb"):
+        gone.register(fed, select.POLLERR)
+        assert gone.poll(1_000 * SECONDS), "the process still reads"
+
+
+def _opened_by_its_reader(pipe: Path) -> int:
+    """Return the writing end of a pipe once another process has the reading one."""
+    for _ in range(20 * SECONDS):
+        with suppress(OSError):
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.05)
+    raise AssertionError("nobody reads it")

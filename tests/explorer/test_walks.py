@@ -286,6 +286,33 @@ def test_an_editor_of_blanks_is_none_and_the_file_itself_is_not_run(home, monkey
     walk(home, steps)
 
 
+def test_r_makes_the_plan_anew(tmp_path):
+    home = Home(tmp_path)
+
+    def store(memory, number):
+        memory.ingest(
+            [
+                Draft(
+                    "memory",
+                    f"/{number}",
+                    f"We decided to moor ferry {number} because {number * 7} m is deep.",
+                )
+            ]
+        )
+
+    with home.open() as memory:
+        store(memory, 1)
+
+    async def steps(at):
+        await at.press("7", "p")
+        assert "searched 1 now" in at
+        store(at.app.reader.memory, 2)
+        await at.press("r")
+        assert "searched 2 now" in at
+
+    walk(home, steps)
+
+
 def test_brackets_turn_no_view_behind_the_plan(home):
     async def steps(at):
         await at.press("7", "p", "right_square_bracket", "escape")

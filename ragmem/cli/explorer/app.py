@@ -169,8 +169,10 @@ class Explorer(App[None]):
         self.run_worker(self._learn(), exclusive=True, group="learn")
 
     def _reload_all(self) -> None:
-        for pane in self.main.query(".pane"):
-            pane.reload()
+        pane: Any
+        for screen in self.screen_stack:
+            for pane in screen.query(".pane"):
+                pane.reload()
 
     def action_theme(self) -> None:
         """Turn to the other colours."""

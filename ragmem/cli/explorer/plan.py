@@ -48,7 +48,7 @@ class PlanList(ListPane):
         self.summary = ""
 
     def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
-        """Make the plan, once; connections that were missing are made on the way."""
+        """Make the plan, once for all filters; connections that were missing are made on the way."""
         if self._plan is None:
             try:
                 self._plan = memory.plan_gc(
@@ -70,6 +70,11 @@ class PlanList(ListPane):
         self.summary = ", ".join(summed)
         return Page([_row(item) for item in sorted(items, key=lambda one: one.action == "keep")])
 
+    def reload(self) -> None:
+        """Make the plan anew."""
+        self._plan = None
+        super().reload()
+
     async def _load(self, pause: float) -> None:
         await super()._load(pause)
         self.screen.query_one(".title", Plain).update(f"{TITLE}\n{self.summary}")
@@ -83,7 +88,7 @@ class PlanList(ListPane):
 def _row(item: Item) -> Row:
     name = redact(item.title or item.uri)[0]
     others = ", ".join(other[:SHORT_ID_LENGTH] for other in item.others)
-    lines = [name, f"{item.action}, {item.rule}", redact(item.reason)[0], short(item.uri)]
+    lines = [name, f"{item.action}, {item.rule}", redact(item.reason)[0], short(redact(item.uri)[0])]
     if others:
         lines.append(f"with {others}")
     key = item.id[:SHORT_ID_LENGTH]

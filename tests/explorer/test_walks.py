@@ -47,11 +47,12 @@ def test_a_page_of_a_list_that_was_read_again_meanwhile_is_dropped(home, monkeyp
         await at.pilot.press("G")
         await asyncio.to_thread(late.wait, 10)
         await at.pilot.press("r")
-        while table_of(at).shown is before:
-            await at.pilot.pause(0.01)
-        await at.pilot.press("G")
-        while len(table_of(at).shown) < 135:
-            await at.pilot.pause(0.01)
+        async with asyncio.timeout(20):
+            while table_of(at).shown is before:
+                await at.pilot.pause(0.01)
+            await at.pilot.press("G")
+            while len(table_of(at).shown) < 135:
+                await at.pilot.pause(0.01)
         go_on.set()
         await at.settle()
         assert len(table_of(at).shown) == len({row.key for row in table_of(at).shown}) == 135

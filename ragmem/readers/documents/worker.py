@@ -22,7 +22,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LONGEST_LINE = 300  # characters of a warning or refusal
 _LONGEST_VALUE = 1_000  # of what a document tells of itself, which is kept with each of its parts
 _LONGEST_LABEL = 200
-_MOST_WARNINGS = 50
+_MOST_WARNINGS = 20
 _MOST_UNREAD = 20_000
 
 
@@ -126,6 +126,8 @@ def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Convert
         elif whole:
             unread.append(placed.locator)
     warnings = [beginning(_line(each), _LONGEST_LINE) for each in converted.warnings[:_MOST_WARNINGS]]
+    if (more := len(converted.warnings) - _MOST_WARNINGS) > 0:
+        warnings.append(f"{more:,} more warnings are left out")
     if cut:
         warnings.append(f"{cut:,} characters beyond {limits.characters:,} are left out")
     metadata = {

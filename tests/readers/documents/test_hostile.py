@@ -338,6 +338,23 @@ def test_names_and_facts_of_a_document_are_short_lines_and_each_part_has_its_pla
     assert len(converted.metadata["subject"]) <= 1_000
 
 
+def test_many_damaged_pages_are_told_in_a_few_lines(tmp_path: Path) -> None:
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 "
+    page += b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>"
+    text = b"BT /F1 12 Tf 72 700 Td (The log of the day tells of calm water.) Tj ET"
+    kids = b"3 0 R " + b"99 0 R " * 300
+    pages = b"<< /Type /Pages /Count 301 /Kids [" + kids + b"] >>"
+    content = f"<< /Length {len(text)} >>\nstream\n".encode() + text + b"\nendstream"
+    catalog = b"<< /Type /Catalog /Pages 2 0 R >>"
+    (tmp_path / "holes.pdf").write_bytes(hostile.pdf_of([catalog, pages, page, content]))
+    with Converter(seconds=SECONDS) as converter:
+        converted = converter.convert(tmp_path / "holes.pdf")
+    assert [part.locator for part in converted.parts] == ["page=1"]
+    assert len(converted.unread) == 300
+    assert len(converted.warnings) <= 21
+    assert converted.warnings[-1] == "280 more warnings are left out"
+
+
 def test_no_process_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
     """The document is a pipe that gives nothing, so that the process would wait for ever."""
     os.mkfifo(tmp_path / "endless.pdf")

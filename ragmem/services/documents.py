@@ -7,7 +7,7 @@ from pathlib import PurePath
 from ragmem.catalog.archive import Removal
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
-from ragmem.domain.document_place import LOCATOR, is_of_document
+from ragmem.domain.document_place import FILE, LOCATOR, is_of_document
 from ragmem.domain.model import Draft, digest
 from ragmem.ports import Store
 from ragmem.readers.documents.reading import Describe, Documents, Elsewhere
@@ -121,7 +121,7 @@ def archive_gone_parts(
         catalog.gc_runs.begin(run, caller="documents", now=now)
         memories = catalog.memories.get(ids).values()
         removals = [
-            Removal(one, MISSING, f"{PurePath(one.uri).name.rpartition('#')[0]} no longer has it")
+            Removal(one, MISSING, f"{one.metadata.get(FILE, PurePath(one.uri).name)} no longer has it")
             for one in memories
         ]
         catalog.archive.put(run, removals, now=now)

@@ -58,9 +58,9 @@ class Picture:
 class Part:
     """A page, a slide, a sheet, a chapter, or the whole of a file that has none of them.
 
-    `locator` is what follows `#` in the uri of its memory ("page=3", "slide=4", "sheet=Costs"), and empty for
-    the whole; `label` is the same in words ("page 3"). `text` is Markdown: headings, tables as tables and row
-    by row (`tables.written`), equations as $LaTeX$, footnotes as [^1].
+    `locator` is what follows `#` in the uri of its memory ("page=3", "slide=4", "sheet=Costs&row=202"), and
+    empty for the whole; `label` is the same in words ("page 3"). `text` is Markdown: headings, tables as
+    tables and row by row (`tables.written`), equations as $LaTeX$, footnotes as [^1].
     """
 
     text: str

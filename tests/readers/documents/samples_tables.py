@@ -223,7 +223,7 @@ SAMPLES = [
             (
                 "Which seed lot came from the Veldra bog that was drained?",
                 "L0268",
-                "sheet=Lots&rows=202-401",
+                "sheet=Lots&row=202",
             ),
             (
                 "What share of seeds sprouted after being scarified with sandpaper?",
@@ -233,7 +233,7 @@ SAMPLES = [
             (
                 "Which seed lot germinated in the envelope and was sent back to the collector?",
                 "L0431",
-                "sheet=Lots&rows=402-451",
+                "sheet=Lots&row=402",
             ),
         ),
     ),
@@ -274,13 +274,13 @@ SAMPLES = [
             (
                 "What was the highest river level since the gauge was built?",
                 "Date: 2030-08-03; Level (cm): 510",
-                "rows=202-401",
+                "row=202",
             ),
-            ("Who replaced the sensor of the river gauge?", "Birgit Aas", "rows=202-401"),
+            ("Who replaced the sensor of the river gauge?", "Birgit Aas", "row=202"),
             (
                 "On which day was the river level estimated because of ice on the float?",
                 "Date: 2030-03-03",
-                "rows=1-201",
+                "row=1",
             ),
         ),
     ),

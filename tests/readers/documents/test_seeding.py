@@ -112,6 +112,18 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     assert len(uris(memory)) == 3
 
 
+def test_a_table_that_grows_keeps_its_places(tmp_path: Path) -> None:
+    table = tmp_path / "berths.csv"
+    rows = "".join(f"Berth {number},{number * 3} m\n" for number in range(450))
+    environ = {"RAGMEM_HOME": str(tmp_path / "ragmem"), "RAGMEM_SOURCES_DOCUMENTS_GLOB": str(table)}
+    with Ragmem.open(environ=environ | FAKE, home=tmp_path, cwd=tmp_path) as memory:
+        table.write_text(f"Berth,Length\n{rows}")
+        assert seed(memory).tallies[0].new == 3
+        table.write_text(f"Berth,Length\n{rows}Berth 450,12 m\n")
+        again = seed(memory)
+    assert (again.tallies[0].changed, again.tallies[0].unchanged, again.problems) == (1, 2, [])
+
+
 def test_a_page_that_a_person_pinned_stays(memory: Ragmem, report: Path) -> None:
     seed(memory)
     places = {Path(uri).name: identifier for identifier, _, uri in memory.catalog.overview.places()}

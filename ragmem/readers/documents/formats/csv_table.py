@@ -59,7 +59,8 @@ def _parts(found: list[Block], limits: Limits, warnings: list[str]) -> Iterator[
         is_whole = len(groups) == 1
         yield Part(
             text,
-            "" if is_whole else f"rows={first}-{last}",
+            # Without the last row, so that a table which grows keeps its places.
+            "" if is_whole else f"row={first}",
             "" if is_whole else f"rows {first}-{last}",
         )
 

@@ -108,7 +108,8 @@ def _part(
     locator, label = f"sheet={quote(sheet.name, safe=' ')}", f"sheet {sheet.name}"
     if not is_whole:
         first, last = group[0].first, max(piece.last for piece in group)
-        locator, label = f"{locator}&rows={first}-{last}", f"{label}, rows {first}-{last}"
+        # Without the last row, so that a table which grows keeps its places.
+        locator, label = f"{locator}&row={first}", f"{label}, rows {first}-{last}"
     if sheet.is_hidden:
         label += " (hidden)"
     return Part(text, locator, label, sheet.name, tuple(pictures))

@@ -89,6 +89,8 @@ class SeedReport:
     problems: list[Problem] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     resumed: int = 0
+    shrunk: int = 0
+    """Documents that no longer have some of their pages."""
     characters: int = 0
     chunks: int = 0
     seconds: float = 0.0
@@ -110,4 +112,6 @@ class SeedReport:
     def would_change(self) -> bool:
         """Tell whether the memory is not up to date with the sources."""
         unread = self.dry_run and self.streamed is not None and self.streamed.files
-        return bool(self.resumed or unread) or any(tally.new or tally.changed for tally in self.tallies)
+        return bool(self.resumed or self.shrunk or unread) or any(
+            tally.new or tally.changed for tally in self.tallies
+        )

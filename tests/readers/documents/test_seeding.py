@@ -102,12 +102,14 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     write_pdf(report, PAGES[:1])
     would = seed(memory, dry_run=True)
     assert [one.reason for one in would.problems] == ["2 parts that it no longer has would be archived"]
+    assert would.would_change
     assert len(uris(memory)) == 3
     (told,) = seed(memory).problems
     assert told.level == "warning"
     assert told.reason.startswith("2 parts that it no longer has were archived; to bring back: ragmem gc")
     assert uris(memory) == {"report.pdf#page=1"}
     assert seed(memory).problems == []
+    assert not seed(memory, dry_run=True).would_change
     assert memory.undo_gc(told.reason.split()[-1]).restored == 2
     assert len(uris(memory)) == 3
 

@@ -88,29 +88,13 @@ def _by_id(table: str, order: str, prefix: str) -> Pairs:
 
 
 def tags(prefix: str) -> Pairs:
-    """Return tags."""
-    return [
-        (tag, told(count))
-        for tag, count in rows(
-            "SELECT value, count(*) FROM memories, json_each(memories.tags)"
-            f" WHERE value >= ? AND value < ? GROUP BY value ORDER BY count(*) DESC, value LIMIT {LIMIT}",
-            prefix,
-            above(prefix),
-        )
-    ]
+    """Return tags, those of most memories first."""
+    return _counted("value", "memories, json_each(memories.tags)", "count(*) DESC, value", prefix)
 
 
 def specs(prefix: str) -> Pairs:
     """Return specs."""
-    return [
-        (spec, told(count))
-        for spec, count in rows(
-            "SELECT spec, count(*) FROM memories WHERE spec >= ? AND spec < ?"
-            f" GROUP BY spec ORDER BY spec LIMIT {LIMIT}",
-            prefix,
-            above(prefix),
-        )
-    ]
+    return _counted("spec", "memories", "spec", prefix)
 
 
 def sessions(prefix: str) -> Pairs:
@@ -127,13 +111,12 @@ def sessions(prefix: str) -> Pairs:
 
 
 def runs(prefix: str) -> Pairs:
-    """Return runs of gc that can be undone."""
-    return [
-        (run, told(count))
-        for run, count in rows(
-            "SELECT run, count(*) FROM archive WHERE run >= ? AND run < ?"
-            f" GROUP BY run ORDER BY max(archived_at) DESC LIMIT {LIMIT}",
-            prefix,
-            above(prefix),
-        )
-    ]
+    """Return runs of gc that can be undone, the latest first."""
+    return _counted("run", "archive", "max(archived_at) DESC", prefix)
+
+
+def _counted(name: str, table: str, order: str, prefix: str) -> Pairs:
+    """Return the values that begin so, each with how many memories have it."""
+    ask = f"SELECT {name}, count(*) FROM {table} WHERE {name} >= ? AND {name} < ?"
+    found = rows(f"{ask} GROUP BY {name} ORDER BY {order} LIMIT {LIMIT}", prefix, above(prefix))
+    return [(value, told(count)) for value, count in found]

@@ -1,6 +1,5 @@
 """Examine what assistants' hooks have left, and what they had to leave undone."""
 
-import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from ragmem.hooks import spool
 from ragmem.hooks.breaker import REST_S, Breaker
 from ragmem.hooks.log import MOST_BYTES, NAME
 from ragmem.services.doctor_report import Check, Examination, Patient
+from ragmem.services.queue_list import left_at, problem_of
 
 WAITS_LONG = timedelta(days=1)
 
@@ -31,9 +31,9 @@ def events(patient: Patient) -> Iterator[Check]:
         return
     told = bool(aside or waiting)
     for path in aside:
-        yield Check(_NAME, "warning", f"an event that was set aside: {_problem(path)}", f'remove "{path}"')
+        yield Check(_NAME, "warning", f"an event that was set aside: {problem_of(path)}", f'remove "{path}"')
     if waiting:
-        since = _moment(waiting[0]) or patient.now
+        since = left_at(waiting[0]) or patient.now
         count = "1 waits" if len(waiting) == 1 else f"{len(waiting):,} wait"
         old = patient.now - since > WAITS_LONG
         detail = f"{count} since {since:%Y-%m-%d %H:%M} UTC"
@@ -50,21 +50,6 @@ def events(patient: Patient) -> Iterator[Check]:
         yield Check(_NAME, "warning", detail, f'see "{state / NAME}"')
     if not told:
         yield Check(_NAME, "ok", "nothing waits")
-
-
-def _moment(path: str) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
-    except FileNotFoundError:  # taken up since
-        return None
-
-
-def _problem(path: str) -> str:
-    try:
-        spool.read(path)
-    except (ValueError, OSError) as error:
-        return getattr(error, "strerror", "") or str(error)
-    return "it can be read: move it back into the folder above"
 
 
 def _troubles(log: Path, *, since: datetime) -> list[str]:

@@ -73,7 +73,7 @@ def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
         oldest=(*texts, *map(_event, events[:named])),
         aside=(
             *(Aside(path, problem) for path, problem in held.aside),
-            *(Aside(Path(path), _problem(path)) for path in events_aside),
+            *(Aside(Path(path), problem_of(path)) for path in events_aside),
         ),
         vectors=catalog.overview.count_by("state").get("pending", 0) if catalog.exists() else 0,
     )
@@ -85,7 +85,7 @@ def _text(path: Path) -> Waits:
         told = write.fields.get("title") or write.text
     except (SourceError, OSError) as error:  # whoever takes it in sets it aside
         told = f"cannot be read: {error}"
-    return Waits("text", _moment(str(path)), _line(told))
+    return Waits("text", left_at(str(path)), _line(told))
 
 
 def _event(path: str) -> Waits:
@@ -95,21 +95,23 @@ def _event(path: str) -> Waits:
         told = " ".join(str(part) for part in parts if part)
     except (ValueError, OSError) as error:
         told = f"cannot be read: {error}"
-    return Waits("event", _moment(path), _line(told))
+    return Waits("event", left_at(path), _line(told))
 
 
 def _line(text: str) -> str:
     return " ".join(redact(text[:2000])[0].split())[:200]
 
 
-def _moment(path: str) -> datetime | None:
+def left_at(path: str) -> datetime | None:
+    """Return when an event or a text that waits was left; None for one that is taken up by now."""
     try:
         return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
-    except OSError:  # taken up since
+    except OSError:
         return None
 
 
-def _problem(path: str) -> str:
+def problem_of(path: str) -> str:
+    """Return what is wrong with an event that was set aside."""
     try:
         spool.read(path)
     except (ValueError, OSError) as error:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NANOSECONDS = 10**9
 
+OWNER_FILES = "~$*"
+"""What Office puts beside a document that somebody has open: it has the document's ending, and no text."""
+
 Unchanged = Callable[[Path, int, int], bool]
 """Tells from path, size and modification time in nanoseconds whether a file is as it was last time."""
 
@@ -42,7 +45,7 @@ def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery
     """Return the files of a source under the exclusions of the settings and of the project."""
     project = settings.project
     rooted = {project.root: project.exclude} if project else {}
-    return discover(spec, home=home, exclude=settings.exclude, rooted=rooted)
+    return discover(spec, home=home, exclude=(*settings.exclude, OWNER_FILES), rooted=rooted)
 
 
 def read_source(

@@ -287,6 +287,7 @@ def test_a_folder_gives_its_documents_in_any_spelling_and_not_its_pictures(
     memory: Ragmem, report: Path
 ) -> None:
     report.rename(report.with_name("REPORT.PDF"))
+    report.with_name("~$report.docx").write_bytes(b"\x0bInes Duarte")  # as Word has it while it is open
     report.with_name("notes.md").write_text("# Notes\n\nThe lease ends in 2031.\n")
     report.with_name("icon.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     handed = memory.hand_in([report.parent], HandIn())

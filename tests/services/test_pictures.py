@@ -155,6 +155,20 @@ def test_a_secret_that_begins_far_from_the_picture_is_not_sent_in_part(seeded, e
     assert payload[-40:] not in prompt
 
 
+def test_a_document_that_is_full_of_marks_is_told_its_picture_a_few_times(seeded, eyes):
+    packed = io.BytesIO()
+    Image.new("RGB", (120, 90), "navy").save(packed, "PNG")
+    image = base64.b64encode(packed.getvalue()).decode()
+    page = f'<p>The crane.</p><img src="data:image/png;base64,{image}"><p>{"[[picture 1]] " * 5_000}</p>'
+    (seeded.folder / "crane.html").write_text(f"<html><body>{page}</body></html>")
+    eyes.script.append(_saying(TOLD))
+
+    _, texts = seeded()
+
+    assert 1 <= texts["crane.html"].count(TOLD) <= 4
+    assert "[[picture" not in texts["crane.html"]
+
+
 def test_nothing_is_sent_unless_a_model_is_named(seeded, eyes):
     _picture(seeded.folder / "crane.png")
 

@@ -18,6 +18,8 @@ from ragmem.readers.documents.model import Converted, Limits, Part, Picture, Ref
 from ragmem.readers.files import ReadError, Reason
 
 MAX_TITLE_CHARS = 160
+TOLD_MOST = 4
+"""Times that a picture is told of: a table is written twice, and marks may be words of the document."""
 FIRST_YEAR = 1900
 """An earlier date of a file is a clock that was never set."""
 
@@ -157,9 +159,12 @@ class Documents:
             if picture.mark not in text:
                 continue
             told = self._describe(picture, text).strip() if self._describe else ""
-            # Once: the document may have the words of a mark as its own, thousands of times.
-            text = text.replace(picture.mark, told, 1) if told else text.replace(f"{picture.mark}\n\n", "", 1)
-            text = text if told else text.replace(picture.mark, "", 1)
+            text = (
+                text.replace(picture.mark, told, TOLD_MOST)
+                if told
+                else text.replace(f"{picture.mark}\n\n", "")
+            )
+            text = text.replace(picture.mark, "")
         return text.strip()
 
 

@@ -310,6 +310,7 @@ def test_pages_beyond_the_limit_are_left_out_with_a_warning(protocol, pdf):
 
     assert len(converted.parts) == 2
     assert converted.warnings == ("only the first 2 of 3 pages are read",)
+    assert converted.unread == ("page=3",)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,11 @@ class Pages:
             left -= len(text)
             place = (f"page={page}", f"page {page}") if page else ("", "")
             parts.append(Part(text, *place, pictures=tuple(self.pictures.get(page, ()))))
+        unread = tuple(f"page={page}" for page in numbers[len(parts) :] if page)
         return Converted(
-            tuple(parts), title=self.title, metadata={"engine": engine}, warnings=tuple(warnings)
+            tuple(parts),
+            title=self.title,
+            metadata={"engine": engine},
+            warnings=tuple(warnings),
+            unread=unread,
         )

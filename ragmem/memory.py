@@ -322,7 +322,8 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             settings=self.settings,
             home=self.home,
             cwd=self.cwd,
-            documents=self.documents(dry_run=dry_run),
+            # A text has no part in how documents are read, nor in what is wrong with that.
+            documents=self.documents(dry_run=dry_run) if paths else None,
             progress=progress,
         )
         if text is not None:

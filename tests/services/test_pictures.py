@@ -271,6 +271,12 @@ def test_a_model_that_is_not_named_as_it_should_be_is_told_in_a_line(ragmem, tmp
     assert f'documents.vision is "{vision}"' in done.stderr
 
 
+def test_a_text_is_taken_in_where_the_model_is_not_named_as_it_should_be(ragmem, tmp_path):
+    environ = {**FAKE, "RAGMEM_DOCUMENTS_VISION": "eyes"}
+
+    assert ragmem("ingest", "-", stdin="We decided that cranes are yellow.", **environ).returncode == 0
+
+
 def test_a_backend_without_eyes_is_a_warning(seeded):
     _picture(seeded.folder / "crane.png")
 

@@ -161,6 +161,7 @@ def test_chapters_beyond_the_limit_are_left_out_with_a_warning(read):
     found = read(*((f"C{n}", f"<p>{n}</p>") for n in range(4)), limits=Limits(pages=2))
     assert [part.text for part in found.parts] == ["0", "1"]
     assert found.warnings == ("chapters after the first 2 are left out",)
+    assert found.unread == ("chapter=3", "chapter=4")
 
 
 def encrypted(algorithm):

@@ -266,6 +266,7 @@ def test_slides_beyond_the_limit_are_left_out_with_a_warning(deck, read):
     found = read(deck, Limits(pages=2))
     assert [part.locator for part in found.parts] == ["slide=1", "slide=2"]
     assert found.warnings == ("slides after the first 2 are left out",)
+    assert "slide=3" in found.unread
 
 
 def test_what_is_no_presentation_is_refused(deck, tmp_path):

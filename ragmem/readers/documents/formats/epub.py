@@ -69,7 +69,8 @@ def read(path: str, limits: Limits) -> Converted:
         raise RefusedError("it has no text")
     moment = parse_time(metadata.get("modified") or metadata.get("published"))
     event_time = moment.isoformat().replace("+00:00", "Z") if moment else ""
-    return Converted(tuple(parts), metadata.get("title", ""), event_time, metadata, tuple(warnings))
+    unread = tuple(f"chapter={number}" for number in range(limits.pages + 1, len(book.pages) + 1))
+    return Converted(tuple(parts), metadata.get("title", ""), event_time, metadata, tuple(warnings), unread)
 
 
 def _opened(archive: ZipFile) -> Book:

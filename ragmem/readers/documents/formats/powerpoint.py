@@ -57,7 +57,9 @@ def read(path: str, limits: Limits) -> Converted:
         if any(name.endswith("vbaProject.bin") for name in whole.archive.namelist()):
             warnings.append("macros are left out")
     title = properties.get("title") or next((part.title for part in parts if part.title), "")
-    return Converted(tuple(parts), title, package.event_time(properties), properties, tuple(warnings))
+    unread = tuple(f"slide={number}" for number in range(limits.pages + 1, len(listed) + 1))
+    event_time = package.event_time(properties)
+    return Converted(tuple(parts), title, event_time, properties, tuple(warnings), unread)
 
 
 def _size(root: Any) -> tuple[int, int]:

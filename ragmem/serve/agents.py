@@ -1,15 +1,12 @@
 """The routes by which agents tell that they live, send each other messages, and wait for them."""
 
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
-from pydantic import BaseModel
 
 from ragmem.domain.agents import Agent
-from ragmem.errors import RagmemError
 from ragmem.memory import Ragmem
+from ragmem.serve.agents_following import LONGEST_STREAM_S, as_json, following, waited
 from ragmem.serve.agents_listening import Listening
 from ragmem.serve.agents_models import (
     ID_PATTERN,
@@ -34,8 +31,8 @@ from ragmem.serve.agents_models import (
     StatusRequest,
     WaitQuery,
 )
-from ragmem.serve.event_stream import KEEP_ALIVE, KEEP_ALIVE_S, OPENING, EventStream, frame
-from ragmem.serve.failure_models import EVERYWHERE, Failure, declared
+from ragmem.serve.event_stream import EventStream, frame
+from ragmem.serve.failure_models import EVERYWHERE, declared
 from ragmem.serve.workers import Workers
 from ragmem.services.agents import Agents
 from ragmem.services.agents_waiting import LONGEST_WAIT_S
@@ -46,8 +43,6 @@ THREADS = 2
 AT_A_TIME = 100
 """Messages or events that a stream reads at once; a listener that is behind holds no more in memory."""
 
-LONGEST_STREAM_S = 86_400.0
-
 _Id = Annotated[str, Query(pattern=ID_PATTERN, description="An agent that has checked in.")]
 _After = Annotated[int | None, Query(ge=0, le=MOST_NUMBER)]
 _LastEventId = Annotated[
@@ -57,8 +52,6 @@ _Seconds = Annotated[
     float,
     Query(ge=0, le=LONGEST_STREAM_S, description="End the stream after so many seconds; 0: when you leave."),
 ]
-
-_T = TypeVar("_T")
 
 _WITH_UNKNOWN = EVERYWHERE | declared(404)
 
@@ -184,10 +177,10 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
             )
             listening.delivered(letter.id for letter in found if letter.delivered is None)
             return (found[-1].id if found else cursor), [
-                frame(_json(MessageShape.of(letter)), number=letter.id) for letter in found
+                frame(as_json(MessageShape.of(letter)), number=letter.id) for letter in found
             ]
 
-        return EventStream(_following(listening, agent_id, start, next_pieces, seconds))
+        return EventStream(following(listening, agent_id, start, next_pieces, seconds))
 
     @router.get("/messages/pending", responses=_WITH_UNKNOWN)
     async def pending(
@@ -202,7 +195,7 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
             found = agents.messages(agent_id, after=after or 0, limit=limit)
             return [MessageShape.of(letter) for letter in found]
 
-        return MessagesResponse(messages=await _waited(listening, workers, agent_id, read, wait))
+        return MessagesResponse(messages=await waited(listening, workers, agent_id, read, wait))
 
     @router.post("/messages/ack", responses=_WITH_UNKNOWN)
     async def acknowledge(request: AcknowledgeRequest) -> AcknowledgeResponse:
@@ -241,7 +234,7 @@ def _events(agents: Agents, workers: Workers, listening: Listening) -> APIRouter
             cursor, missed = found.cursor, missed or found.missed
             return [EventShape.of(event) for event in found.events]
 
-        shapes = await _waited(listening, workers, "", read, query.wait)
+        shapes = await waited(listening, workers, "", read, query.wait)
         return EventsResponse(events=shapes, cursor=cursor or 0, missed=missed)
 
     @router.get(
@@ -264,62 +257,12 @@ def _events(agents: Agents, workers: Workers, listening: Listening) -> APIRouter
         async def next_pieces(cursor: int) -> tuple[int, list[bytes]]:
             found = await workers.run(lambda: agents.events(after=cursor, limit=AT_A_TIME))
             return found.cursor, [
-                frame(_json(EventShape.of(event)), number=event.id) for event in found.events
+                frame(as_json(EventShape.of(event)), number=event.id) for event in found.events
             ]
 
-        return EventStream(_following(listening, "", start, next_pieces, seconds))
+        return EventStream(following(listening, "", start, next_pieces, seconds))
 
     return router
-
-
-async def _following(
-    listening: Listening,
-    agent: str,
-    cursor: int,
-    next_pieces: Callable[[int], Awaitable[tuple[int, list[bytes]]]],
-    seconds: float,
-) -> AsyncIterator[bytes]:
-    """Yield the pieces of a stream: what is there, then what comes, with comments in between."""
-    until = time.monotonic() + (seconds or LONGEST_STREAM_S)
-    yield OPENING
-    with listening.listener(agent) as listener:
-        try:
-            while True:
-                reached, pieces = await next_pieces(cursor)
-                for piece in pieces:
-                    yield piece
-                if pieces:
-                    cursor = reached
-                    continue
-                left = until - time.monotonic()
-                if left <= 0 or listening.ended:
-                    return
-                if not await listener.woken(min(left, KEEP_ALIVE_S)) and left > KEEP_ALIVE_S:
-                    yield KEEP_ALIVE
-        except RagmemError as error:
-            yield frame(_json(Failure(detail=str(error), hint=error.hint)), event="refused")
-
-
-async def _waited(
-    listening: Listening, workers: Workers, agent: str, read: Callable[[], list[_T]], seconds: float
-) -> list[_T]:
-    """Return what is read; where that is nothing, again and again until the time is up."""
-    found = await workers.run(read)
-    if found or not seconds:
-        return found
-    listening.require_room()
-    until = time.monotonic() + seconds
-    with listening.listener(agent) as listener:
-        while True:
-            found = await workers.run(read)
-            left = until - time.monotonic()
-            if found or left <= 0 or listening.ended:
-                return found
-            await listener.woken(left)
-
-
-def _json(model: BaseModel) -> bytes:
-    return model.model_dump_json(by_alias=True).encode()
 
 
 def _shape(agent: Agent, listening: Listening) -> AgentShape:

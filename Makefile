@@ -6,9 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DEMO   := .demo-home
 DATA   ?= ../shared/eval
-# Two workers: the suite is made of subprocesses and SQLite, and most machines have more cores than that.
-# A worker that has nothing left takes from the other, so that a long test at the end holds up only one.
-TEST_OPTIONS ?= -n 2 --dist worksteal
+# Three workers, on two cores too: tests wait for processes, servers and deadlines as often as for a core.
+# A worker that has nothing left takes from the others, so that a long test at the end holds up only one.
+TEST_OPTIONS ?= -n 3 --dist worksteal
 
 .PHONY: help install dev demo test check format bench completions web wheel sbom quickstart clean
 

@@ -104,6 +104,7 @@ def test_the_token_leaves_the_address_at_once(inside):
 def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
     page = inside.page
     page.keyboard.press("/")
+    page.locator("input:focus").wait_for()
     page.keyboard.type("why did we move to PostgreSQL on Kubernetes")
     result = page.locator(".result", has_text="Deploy").first
     result.locator("mark", has_text="PostgreSQL").first.wait_for()

@@ -67,7 +67,7 @@ def said(capfd, line):
     out, err = capfd.readouterr()
     # The age of a memory, to the second, is in its score.
     without_age = re.sub(r'(recency"?[=:] ?)[\d.e-]+', r"\g<1>0", out)
-    return code, re.sub(r"\d+\.\d{3,}(e-\d+)?", "0.0", without_age), err
+    return code, re.sub(r"\d+(\.\d+)?e-\d+|\d+\.\d{3,}", "0.0", without_age), err
 
 
 def test_every_format_is_the_same_over_the_socket(filled, capfd, monkeypatch):

@@ -413,9 +413,12 @@ def test_the_examples_of_the_reference_run(command, line, ragmem, repository, fo
         ragmem(*BEFORE[command])
     if EXAMPLE_ID in line and "--restore" not in line:
         line = line.replace(EXAMPLE_ID, ragmem("query", "--ids", "--nearest", "the driver").stdout.split()[0])
-    answering = {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
+    # As in a terminal; a CI job has no SHELL that tells whose completions are meant.
+    environ = {"SHELL": "/bin/bash"}
+    if "--answer" in line:
+        environ |= {"RAGMEM_LANGUAGE_MODEL_BACKEND": "fake", "RAGMEM_LANGUAGE_MODEL_MODEL": "valid"}
     shutil.copytree(repository / ".git", folder / ".git")
-    result = as_typed(line, ragmem, answering if "--answer" in line else {})
+    result = as_typed(line, ragmem, environ)
 
     # Nothing to undo and nothing found are answers; an option that does not exist is none.
     nothing_there = line.startswith(("ragmem gc --undo", "ragmem gc --restore"))

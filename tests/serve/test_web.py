@@ -104,7 +104,6 @@ def test_the_token_leaves_the_address_at_once(inside):
 def test_a_search_explains_its_scores_and_the_address_keeps_it(inside):
     page = inside.page
     page.keyboard.press("/")
-    page.locator("input:focus").wait_for()
     page.keyboard.type("why did we move to PostgreSQL on Kubernetes")
     result = page.locator(".result", has_text="Deploy").first
     result.locator("mark", has_text="PostgreSQL").first.wait_for()
@@ -296,6 +295,25 @@ def test_every_view_is_reached_and_left_by_keys_alone(inside):
     page.locator("#found-names").get_by_role("option").first.wait_for()
     page.keyboard.press("Enter")
     page.get_by_role("complementary", name="Name").get_by_role("heading", level=2).wait_for()
+
+
+def test_what_is_typed_right_after_the_slash_goes_into_the_box(inside):
+    page = inside.page
+    slash = """async () => {
+        document.activeElement.blur();
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }));
+        await null;  // No key comes in between: it would be a task of its own.
+        return document.activeElement.id;
+    }"""
+    assert page.evaluate(slash) == "search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("6")
+    page.get_by_role("heading", name="Health", level=1).wait_for()
+    assert page.evaluate(slash) == "search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.get_by_label("Find a name in the graph").wait_for()
+    assert page.evaluate(slash) == "find"
 
 
 def test_nothing_is_cut_off_where_the_window_is_narrow(inside):

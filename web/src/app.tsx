@@ -194,6 +194,14 @@ function isWriting(event: KeyboardEvent): boolean {
   );
 }
 
+/** Focus a box with its text selected; tells whether it is there. */
+function focusOn(id: string): boolean {
+  const input = document.getElementById(id) as HTMLInputElement | null;
+  input?.focus();
+  input?.select();
+  return input !== null;
+}
+
 /** Do what a key stands for; tells whether there was anything to do. */
 function onKey(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return false;
@@ -211,12 +219,10 @@ function onKey(event: KeyboardEvent): boolean {
   if (isWriting(event)) return false;
   if (event.key === "/") {
     const box = view === "graph" ? "find" : "search";
-    if (!document.getElementById(box)) go("search", { project: values.project });
-    setTimeout(() => {
-      const input = document.getElementById(box) ?? document.getElementById("search");
-      (input as HTMLInputElement | null)?.focus();
-      (input as HTMLInputElement | null)?.select();
-    });
+    if (focusOn(box)) return true;
+    go("search", { project: values.project });
+    // What is typed next belongs into the box: a timeout would come after it, a microtask does not.
+    queueMicrotask(() => focusOn("search"));
     return true;
   }
   const target = VIEWS.find((one) => one.key === event.key);

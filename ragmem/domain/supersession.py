@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from ragmem.domain.document_place import LOCATOR, is_of_document
 from ragmem.domain.model import Former, Match, Memory, Supersession
 
 REPLACES = ("supersedes", "replaces", "obsoletes")
 REPLACED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by", "obsoleted_by")
 _NAME = re.compile(r"[^\s,;\[\]\"']+")
+_ENDING = re.compile(r"\.[A-Za-z]\w*$")
 DECLARED = "declared"
 """The rule of what a memory says itself."""
 
@@ -36,11 +38,33 @@ def names(reference: str, memory: Memory) -> bool:
         return True
     if reference == memory.uri:
         return True
-    path, wanted = memory.uri.partition("#")[0], reference.partition("#")[0].removeprefix("./")
-    stem = path.rpartition("/")[2].rpartition(".")[0]
-    return len(wanted) >= MIN_NAME and (
-        path.endswith(f"/{wanted}") or (wanted == stem and "#" not in memory.uri)
+    path = _file_of(memory)
+    stem = path.rpartition("/")[2].rpartition(".")[0] if path == memory.uri else ""
+    return any(
+        len(wanted) >= MIN_NAME and (path.endswith(f"/{wanted}") or wanted == stem)
+        for wanted in _files(reference.removeprefix("./"))
     )
+
+
+def _files(reference: str) -> set[str]:
+    """Return what a reference may call a file: all of it, and what stands before the part that it names."""
+    return {reference, _file(reference)}
+
+
+def _file_of(memory: Memory) -> str:
+    """Return the path of the file that a memory was read from."""
+    if is_of_document(memory.metadata):
+        return memory.uri.removesuffix(f"#{memory.metadata.get(LOCATOR, '')}")
+    return _file(memory.uri)
+
+
+def _file(place: str) -> str:
+    """Return a place without what names a part of a file.
+
+    A path may hold a "#" of its own, the name of a part never does, nor does it end as a file's name.
+    """
+    path, _, part = place.rpartition("#")
+    return path if path and not _ENDING.search(part) else place
 
 
 def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
@@ -81,7 +105,7 @@ class _Named:
         self._ids = [memory.id for memory in self._sorted]
         self._files: dict[str, list[Memory]] = defaultdict(list)
         for memory in memories:
-            file = memory.uri.partition("#")[0].rpartition("/")[2]
+            file = _file_of(memory).rpartition("/")[2]
             for name in {file, file.rpartition(".")[0]}:
                 self._files[name].append(memory)
 
@@ -90,8 +114,8 @@ class _Named:
         wanted = reference.lower()
         start = bisect_left(self._ids, wanted)
         near = self._sorted[start : bisect_left(self._ids, wanted + "\x7f")] if len(wanted) >= MIN_ID else []
-        file = reference.partition("#")[0].rpartition("/")[2]
-        found = {memory.id: memory for memory in chain(near, self._files.get(file, ()))}
+        files = (self._files.get(file.rpartition("/")[2], ()) for file in _files(reference))
+        found = {memory.id: memory for memory in chain(near, *files)}
         return [memory for memory in found.values() if names(reference, memory)]
 
 

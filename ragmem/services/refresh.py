@@ -153,7 +153,8 @@ def _belongs(entry: Entry, project: str) -> bool:
 def _is_read_from(entry: Entry, paths: Collection[str]) -> bool:
     """Tell whether a memory was read from one of these files, or a part of one."""
     uri = entry.memory.uri
-    return uri in paths or uri.partition("#")[0] in paths
+    # A path may hold a "#" of its own; what names a part of a file never does.
+    return uri in paths or uri.rpartition("#")[0] in paths
 
 
 def _rank(entry: Entry, connections: int, newest: datetime) -> float:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragmem.domain.document_place import place_metadata
 from ragmem.domain.model import Chunk, Match, Memory, Scope, Supersession
 from ragmem.domain.supersession import (
     behind_successors,
@@ -131,6 +132,35 @@ def test_a_memory_is_named_by_id_uri_or_file(reference, named):
 
 def test_a_part_of_a_file_is_not_named_by_the_file():
     assert not names("log", memory("abcdef", uri="/n/log.md#3"))
+
+
+@pytest.mark.parametrize(
+    ("uri", "reference"),
+    [
+        ("/n/release-#2.md", "release-#2.md"),
+        ("/n/f#-ports.md", "f#-ports"),
+        ("/n/f#-ports.md", "./f#-ports.md"),
+        ("/n/c#/ports.md", "ports.md"),
+        ("/n/c#/log.jsonl#9f3a", "log.jsonl"),
+        ("/n/c#/log.jsonl#run-1/12.2", "log.jsonl#run-1/12.2"),
+    ],
+)
+def test_a_file_may_have_a_hash_in_its_name(uri, reference):
+    older, newer = memory("abcdef", uri=uri), memory("bbbb1", supersedes=reference)
+    assert names(reference, older)
+    assert successors([older, newer]) == {"abcdef": "bbbb1"}
+
+
+def test_what_stands_before_the_hash_in_a_name_does_not_name_the_file():
+    assert not names("release", memory("abcdef", uri="/n/release#2.md"))
+    assert not names("release#3.md", memory("abcdef", uri="/n/release#2.md"))
+
+
+def test_a_page_is_named_by_its_document_whatever_the_page_is_called():
+    place = place_metadata("/n/costs.xlsx", "sheet=old.csv", "sheet old.csv")
+    sheet = memory("abcdef", uri="/n/costs.xlsx#sheet=old.csv", **place)
+    assert names("costs.xlsx", sheet)
+    assert not names("old.csv", sheet)
 
 
 def test_lists_are_read_as_frontmatter_and_json_write_them():

@@ -119,6 +119,17 @@ def test_what_was_read_from_the_file_or_from_one_that_it_links_never_comes_back(
     assert (own[:12] in text, linked[:12] in text, other[:12] in text) == (False, False, True)
 
 
+@pytest.mark.parametrize("part", ["", "#9f3a"])
+def test_what_was_read_from_a_file_with_a_hash_in_its_path_never_comes_back(memory, tmp_path, part):
+    path = tmp_path / "c#" / "MEMORY.md"
+    path.parent.mkdir()
+    own = stored(memory, "own", DECISION, uri=f"{path}{part}")
+    other = stored(memory, "other", WISH, kind=Kind.PREFERENCE)
+    refreshed(memory, path)
+    text = path.read_text()
+    assert (own[:12] in text, other[:12] in text) == (False, True)
+
+
 def test_refresh_then_seed_then_refresh_is_stable(tmp_path):
     home = tmp_path / "home"
     root = home / "quay"

@@ -344,7 +344,7 @@ def test_what_is_said_of_parameters_is_of_some_that_there_are(tree):
         walk((name,), load_command(name))
     said = {*tree.KNOWN_THERE, *tree.WORDS, *(name for name in tree.PATHS if " " in name)}
     assert said <= parameters
-    assert {value.known for value in values if value.known} == set(FINDERS) - {"kind"}
+    assert {value.known for value in values if value.known} == set(FINDERS)
 
 
 def test_the_generated_files_are_up_to_date():
@@ -401,7 +401,6 @@ def at_home(home, monkeypatch):
         ("entity", "POST", ["PostgreSQL"]),
         ("source", "refl", ["reflections"]),
         ("source", "inge", ["ingest"]),
-        ("kind", "e", ["error"]),
         ("project", "us", ["user"]),
         ("run", "", []),
         ("unknown", "", []),

@@ -38,7 +38,6 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "archived": memories.archived,
     "entity": names.entities,
     "event": names.events,
-    "kind": names.kinds,
     "memory": memories.memories,
     "merge": names.merges,
     "model": names.models,

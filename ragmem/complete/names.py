@@ -55,13 +55,6 @@ def entities(prefix: str) -> Pairs:
     ]
 
 
-def kinds(prefix: str) -> Pairs:
-    """Return the kinds of memories."""
-    from ragmem.domain.model import Kind  # noqa: PLC0415 - only kinds need it, and it costs 15 ms
-
-    return [(kind.value, "") for kind in Kind if kind.value.startswith(prefix)]
-
-
 def models(prefix: str) -> Pairs:
     """Return models that are on this machine."""
     from ragmem.config.hub import MODELS, SEPARATOR, hub_cache, subfolders  # noqa: PLC0415 - only models need it

@@ -81,12 +81,6 @@ def report() -> str:
     return "offline: no network socket was opened"
 
 
-def require_online(what: str) -> None:
-    """Raise BackendError where this process is offline."""
-    if _State.on:
-        raise _refusal(what)
-
-
 def require_local(hosts: Iterable[str]) -> None:
     """Raise BackendError where this process is offline and a host is another machine.
 

@@ -12,8 +12,6 @@ from ragmem.tools import calling
 if TYPE_CHECKING:
     from ragmem.memory import Ragmem
 
-OPERATIONS = frozenset({"tool", "resource", "prompt"})
-
 MOST_ANSWER = MOST_BYTES - 64 * 1024
 """Bytes of an answer as JSON, with room for what a transport adds."""
 

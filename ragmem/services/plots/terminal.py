@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ragmem.domain.chart_lines import BLOCKS, NARROWEST, PLAIN, Brush, Paint, length, shares, wrapped
+from ragmem.domain.chart_lines import BLOCKS, NARROWEST, Brush, Paint, length, shares, wrapped
 from ragmem.domain.palette import TONES
 from ragmem.domain.widths import letters, padded
 from ragmem.services.plots.canvas import Cells, Writing, curve_rows
@@ -14,9 +14,6 @@ WIDEST = 120
 
 HEIGHT = 8
 """Lines of columns."""
-
-LEVELS = " .:-=+*#"
-"""A sparkline in ASCII."""
 
 LABEL = 24
 """Columns of a label at most."""
@@ -43,20 +40,6 @@ def lines(
         return body
     note = [f"  {writing.cut(line, room - 2)}" for line in wrapped(writing.plain(plot.note), room - 2)]
     return [writing.cut(plot.title, room), *body, *note]
-
-
-def sparkline(values: Sequence[float], *, width: int = 0, brush: Brush = BLOCKS) -> str:
-    """Return one line with a sign for each count, as high as it is large; `width` cells at most (0: any).
-
-    Neighbours are added up where there are too many; what is not 0 can be seen. Empty for no values.
-    """
-    shown = _summed(values, width) if width else list(values)
-    most = max(shown, default=0.0)
-    signs = LEVELS if brush == PLAIN else brush.up
-    steps = len(signs) - 1
-    if most <= 0:
-        return signs[0] * len(shown)
-    return "".join(signs[max(1, round(value / most * steps)) if value > 0 else 0] for value in shown)
 
 
 def _body(plot: Plot, room: int, writing: Writing) -> Iterator[str]:
@@ -131,7 +114,7 @@ def _columns(plot: Columns, room: int, writing: Writing) -> Iterator[str]:
     space = room - 2 - gutter - 1
     jump = -(-len(plot.classes) // space)
     classes = plot.classes[::jump]
-    layers = [_summed(layer.counts, 0, jump) for layer in plot.layers]
+    layers = [_summed(layer.counts, jump) for layer in plot.layers]
     each = max(1, min(8, space // len(classes)))
     gap = 1 if each > 2 else 0
     yield from _legend([layer.name for layer in plot.layers], room, writing)
@@ -191,7 +174,7 @@ def _strip(plot: Strip, room: int, writing: Writing) -> Iterator[str]:
         return
     space = room - 2
     jump = -(-len(plot.cells) // space)
-    counts = _summed([count for _, count in plot.cells], 0, jump)
+    counts = _summed([count for _, count in plot.cells], jump)
     each = max(1, min(3, space // len(counts)))
     shades = writing.shades
     most = max(counts)
@@ -207,7 +190,6 @@ def _strip(plot: Strip, room: int, writing: Writing) -> Iterator[str]:
     yield f"  {writing.cut(f'{shades[-1]} {whole(most)} {plot.counted} in a {plot.named}{one}', space)}"
 
 
-def _summed(values: Sequence[float], most: int, jump: int = 0) -> list[float]:
-    """Return sums of `jump` neighbours each, or of as many as leave `most` values."""
-    step = jump or max(1, -(-len(values) // most))
-    return [sum(values[place : place + step]) for place in range(0, len(values), step)]
+def _summed(values: Sequence[float], jump: int) -> list[float]:
+    """Return sums of `jump` neighbours each."""
+    return [sum(values[place : place + jump]) for place in range(0, len(values), jump)]

@@ -12,8 +12,6 @@ STEPS = (1, 2, 5, 10)
 SAME = 1e-9
 """Share of the values themselves below which their span counts as none: no tick could tell them apart."""
 
-MOST_TICKS = 12
-
 
 @dataclass(frozen=True, slots=True)
 class Range:

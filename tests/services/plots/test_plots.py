@@ -18,7 +18,7 @@ from ragmem.services.plots.numbers import plot_shape, table_of
 from ragmem.services.plots.picture import inline, svg
 from ragmem.services.plots.spreading import spread
 from ragmem.services.plots.style import LETTER, SMALL
-from ragmem.services.plots.terminal import WIDEST, lines, sparkline
+from ragmem.services.plots.terminal import WIDEST, lines
 from ragmem.services.plots.ticks import ranged, written
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -256,14 +256,6 @@ def test_a_plot_of_nothing_says_so():
     empty = bars_of("Recalls", {}, counted="recalls")
     assert lines(empty) == ["Recalls", "  no recalls"]
     assert "no recalls" in svg(empty)
-
-
-def test_a_sparkline_is_one_line_with_the_highest_at_the_top():
-    assert sparkline([0, 1, 8]) == " ▁█"
-    assert sparkline([0, 1, 8], brush=PLAIN).isascii()
-    assert len(sparkline(range(100), width=20)) == 20
-    assert sparkline([]) == ""
-    assert sparkline([0, 0]) == "  "
 
 
 def test_hostile_names_are_text_in_a_picture_and_cannot_drive_a_terminal():

@@ -5,18 +5,16 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+from generating.environment import VARIABLES
 from generating.tree import Command
-from ragmem.client.place import SWITCH as WARM
-from ragmem.config.hooking import SWITCH
 from ragmem.config.loading import CONFIG_FILE, DECAY_FILE
-from ragmem.config.offline import VARIABLE as OFFLINE
-from ragmem.config.places import HOME_VARIABLE, SOURCES_FILE, shipped
+from ragmem.config.places import SOURCES_FILE, shipped
 from ragmem.config.project import MAX_ITEMS, PROJECT_FILE
 from ragmem.config.project import allowed as allowed_in_project
 from ragmem.config.settings import FORMER, SECTIONS
 from ragmem.config.sources import source_keys
 from ragmem.config.values import Rule
-from ragmem.config.variables import SESSION_VARIABLE, variable_name
+from ragmem.config.variables import variable_name
 
 _INTRODUCTION = f"""\
 # Configuration
@@ -43,37 +41,6 @@ names file and line and the nearest name that is.
 `false`, `no` or `off`. A list takes one text. Tables have no variable. An empty variable counts as unset.
 """
 
-_GENERAL: tuple[tuple[str, str], ...] = (
-    (HOME_VARIABLE, "one folder for everything: `config`, `data`, `state` and `cache` lie below it"),
-    (
-        OFFLINE,
-        "`1`: refuse every connection to another machine, as `--offline` does ([airgapped.md](airgapped.md))",
-    ),
-    (SWITCH, "`off`: every hook ends at once, having done nothing ([hooks.md](hooks.md))"),
-    (
-        WARM,
-        "`off`: no process that stays is started or asked ([warm.md](warm.md))",
-    ),
-    (
-        SESSION_VARIABLE,
-        "the session of an assistant that a command runs in; assistants set it, people need not",
-    ),
-    (
-        "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
-        f"the four folders, where {HOME_VARIABLE} is not set; `ragmem` is added to each",
-    ),
-    ("CLAUDE_CONFIG_DIR, CODEX_HOME", "where the assistants keep their files, if not in the usual folders"),
-    ("NO_COLOR, FORCE_COLOR", "never, or always, write in colour"),
-    (
-        "HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN",
-        "the cache in which models are looked for; for `ragmem models pull`, another server and a token",
-    ),
-    (
-        "GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE",
-        "where `ragmem seed --expect FILE --github` writes, and from where paths count ([ci.md](ci.md))",
-    ),
-)
-
 _MEANINGS = {
     "weights.semantic": "share of what a match says in its score",
     "weights.recency": "share of how new it is",
@@ -96,8 +63,9 @@ def _general() -> Iterator[str]:
     yield ""
     yield "| variable | meaning |"
     yield "| --- | --- |"
-    for names, meaning in _GENERAL:
-        yield f"| {', '.join(f'`{name}`' for name in names.split(', '))} | {meaning} |"
+    for one in VARIABLES:
+        more = f" ([{one.page}]({one.page}))" if one.page else ""
+        yield f"| {', '.join(f'`{name}`' for name in one.names)} | {one.meaning}{more} |"
     yield ""
 
 

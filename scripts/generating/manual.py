@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from generating.environment import VARIABLES
 from generating.tree import Command, Option, exit_codes
 from ragmem import __version__
 
@@ -31,31 +32,7 @@ EXAMPLES = (
     ),
     ("Move everything to another machine:", ("ragmem backup memory.tar.gz", "ragmem restore memory.tar.gz")),
 )
-ENVIRONMENT = (
-    ("RAGMEM_HOME", "One folder for configuration, data, state and cache, instead of the XDG folders."),
-    ("RAGMEM_SECTION_KEY", "Overrides a setting; `ragmem inspect config` lists them with their origin."),
-    ("RAGMEM_OFFLINE", "With 1 nothing leaves this machine, as with --offline."),
-    ("RAGMEM_SESSION", "The session of an assistant that a command runs in; see --session."),
-    ("RAGMEM_HOOKS", "With off every hook ends at once, having done nothing."),
-    ("RAGMEM_WARM", "With off hooks and questions start no process that stays."),
-    (
-        "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
-        "Where the folders of FILES begin, on macOS too.",
-    ),
-    (
-        "CLAUDE_CONFIG_DIR, CODEX_HOME",
-        "Where these assistants keep what is read, if not where they usually do.",
-    ),
-    (
-        "HF_HOME, HF_HUB_CACHE, HF_TOKEN, HF_ENDPOINT",
-        "The cache of models, and the hub that they are fetched from.",
-    ),
-    ("NO_COLOR, FORCE_COLOR", "Turn colours off, or on where standard output is no terminal."),
-    (
-        "GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE",
-        "Where `ragmem seed --expect FILE --github` writes, and from where paths count.",
-    ),
-)
+SETTING = ("RAGMEM_SECTION_KEY", "Overrides a setting; `ragmem inspect config` lists them with their origin.")
 FILES = (
     ("~/.config/ragmem/config.toml", "Settings; every key has a default."),
     ("~/.config/ragmem/sources.toml", "The files that `ragmem seed` reads, laid over the shipped ones."),
@@ -107,7 +84,8 @@ def manual_page(tree: Command) -> str:
     lines.append(".SH EXIT STATUS")
     for code, meaning in exit_codes():
         lines += _item(code, meaning)
-    for title, items in (("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES)):
+    variables = [(", ".join(one.names), f"{one.meaning[0].upper()}{one.meaning[1:]}.") for one in VARIABLES]
+    for title, items in (("ENVIRONMENT", (SETTING, *variables)), ("FILES", FILES)):
         lines.append(f".SH {title}")
         for name, meaning in items:
             lines += _item(name, meaning)

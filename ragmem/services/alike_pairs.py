@@ -19,7 +19,8 @@ from ragmem.domain.likeness import (
 )
 from ragmem.domain.word_numbers import SAYS_NOTHING, WordNumbers
 from ragmem.ports import ShowsVectors
-from ragmem.services.neighbour_search import Rows, Space, search
+from ragmem.services.near_vectors import Rows, Space
+from ragmem.services.neighbour_search import search
 from ragmem.services.project_vectors import read_space
 
 CANDIDATES = 16

@@ -12,7 +12,8 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.connections import Edge, EdgeRow, Member
 from ragmem.domain.connections import CONNECTED, MOST, Scale, sharing, strongest
 from ragmem.ports import ShowsVectors
-from ragmem.services.neighbour_search import Near, Rows, Vectors, search
+from ragmem.services.near_vectors import Near, Rows, Vectors
+from ragmem.services.neighbour_search import search
 from ragmem.services.project_vectors import read_space
 from ragmem.services.shared_code import with_code_names
 from ragmem.services.shared_words import SharedWords, Told, strengths

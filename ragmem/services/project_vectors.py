@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ragmem.ports import ShowsVectors
-from ragmem.services.neighbour_search import Space
+from ragmem.services.near_vectors import Space
 
 
 def read_space(

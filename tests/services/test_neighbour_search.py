@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragmem.services import neighbour_search
-from ragmem.services.neighbour_search import Space, search
+from ragmem.services import near_vectors, neighbour_search
+from ragmem.services.near_vectors import Space
+from ragmem.services.neighbour_search import search
 
 COUNT = 8
 
@@ -81,3 +84,31 @@ def test_nothing_is_near_a_vector_of_no_direction():
     space = Space(np.zeros((5, 4), np.float32), np.zeros(5, np.int32))
     assert found_by(space, [0, 3]) == {0: [], 3: []}
     assert found_by(space, []) == {}
+
+
+@given(st.integers(1, 60), st.integers(1, 25), st.sampled_from([1, 3, 100]), st.booleans(), st.integers(0, 9))
+def test_each_with_all_finds_what_some_with_all_do(size, at_once, count, by_spec, seed):
+    chance = np.random.default_rng(seed)
+    # Products of such vectors are exact, and many are equal.
+    matrix = chance.choice([-0.5, 0.0, 0.5], size=(size, 4)).astype(np.float32)
+    space = Space(matrix, chance.integers(3 if by_spec else 1, size=size).astype(np.int32))
+    options = {"count": count, "bar": 0.0, "at_once": at_once}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, few in (("ROWS", 7), ("COLUMNS", 16), ("FIRST", 5)):
+            patch.setattr(near_vectors, name, few)
+        together = list(search(space, np.arange(size), **options))
+        alone = [near for row in range(size) for near in search(space, np.array([row]), **options)]
+    assert [len(near.asked) for near in together[:-1]] == [at_once] * (len(together) - 1)
+    assert np.concatenate([near.asked for near in together]).tolist() == list(range(size))
+    for every in (together, alone):
+        assert all((near.places[1:] >= near.places[:-1]).all() for near in every)
+    assert _pairs(together) == _pairs(alone)
+
+
+def _pairs(every):
+    """Return (row, column, cosine) in the order in which they were found."""
+    return [
+        found
+        for near in every
+        for found in zip(near.asked[near.places].tolist(), near.columns.tolist(), near.cosines, strict=True)
+    ]

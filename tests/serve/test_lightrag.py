@@ -11,6 +11,7 @@ import pytest
 from ragmem.memory import Ragmem
 from ragmem.serve.lightrag.guest import GUEST
 from ragmem.serve.lightrag.handing_in import plain_name
+from ragmem.services.hand_in import HandIn
 from ragmem.serve.lightrag.pipeline import Job, Pipeline
 from ragmem.serve.workers import Workers
 from tests.serve.conftest import TOKEN, client_of, environment, fill
@@ -197,18 +198,35 @@ def test_of_files_of_one_name_that_come_at_once_one_is_stored(client):
     assert client.memory.memory(key).text == kept.decode()
 
 
-def test_of_a_web_page_the_text_is_stored(client):
-    page = (
-        "<html><head><title>Rotas</title><style>p{}</style><script>alert(1)</script></head>"
-        "<body><h2>On call</h2><p>We decided that Ada is on call on Mondays &amp; Bob on Tuesdays,"
-        " because of the outage.</p></body>"
-    )
-    (key,) = ok(upload(client, "rota.html", page.encode()))["memory_ids"]
-    memory = client.memory.memory(key)
-    assert memory.title == "Rotas"
-    assert memory.text == (
-        "## On call\nWe decided that Ada is on call on Mondays & Bob on Tuesdays, because of the outage."
-    )
+PAGE = (
+    "<html><head><title>Rotas</title><style>p{}</style><script>alert(1)</script></head>"
+    "<body><h2>On call</h2><p>We decided that Ada is on call on Mondays &amp; Bob on Tuesdays.</p>"
+    "<table><tr><th>Day</th><th>Who</th></tr><tr><td>Monday</td><td>Ada</td></tr></table></body></html>"
+)
+TABLE = 'quay;depth\n"North; outer";7 m\nSouth;9 m\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "said"),
+    [
+        ("rota.html", PAGE.encode(), "Day: Monday; Who: Ada."),
+        ("rota.htm", PAGE.encode("utf-16"), "Ada is on call on Mondays & Bob on Tuesdays"),
+        ("quays.csv", TABLE.encode(), "quay: North; outer; depth: 7 m."),
+        (
+            "piers.csv",
+            b"\xef\xbb\xbf" + TABLE.replace("North", "S\u00fcd").encode(),
+            "| S\u00fcd; outer | 7 m |",
+        ),
+    ],
+)
+def test_a_web_page_and_a_table_are_read_as_ingest_reads_them(client, tmp_path, name, raw, said):
+    (key,) = ok(upload(client, name, raw))["memory_ids"]
+    stored = client.memory.memory(key)
+    assert said in stored.text
+    assert "alert" not in stored.text
+    (tmp_path / name).write_bytes(raw)
+    (draft,) = client.memory.hand_in([tmp_path / name], HandIn(project="user")).drafts
+    assert (stored.uri, stored.title, stored.text) == (name, draft.title, draft.text)
 
 
 def test_an_uploaded_document_keeps_its_own_title_and_a_picture_its_name(client):
@@ -267,6 +285,8 @@ def test_of_an_uploaded_document_each_page_is_stored_under_its_name(client):
         ("image.md", b"\x89PNG\r\n\xff", 400),
         ("empty.md", b"  \n", 400),
         ("zero.txt", b"a\0b", 400),
+        ("zero.csv", b"a\0b", 400),
+        ("empty.html", b"", 400),
     ],
 )
 def test_a_file_that_is_no_text_is_refused_with_the_reason(client, name, raw, status):

@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
@@ -21,21 +20,19 @@ from ragmem.services.hand_in import HandIn
 KEPT = 1_000
 """Hand-ins that are remembered."""
 
-WEB_PAGES = (".html", ".htm")
 TYPES = tuple(
     sorted(
         {
-            *(".md", ".markdown", ".mdc", ".rst", ".adoc", ".org", ".txt", ".log", ".csv", ".sql", ".css"),
+            *(".md", ".markdown", ".mdc", ".rst", ".adoc", ".org", ".txt", ".log", ".sql", ".css"),
             *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".conf", ".cfg", ".xml", ".sh"),
             *(".py", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".rb", ".php", ".java", ".kt", ".swift"),
             *(".c", ".h", ".cc", ".cpp", ".hpp", ".cs"),
-            *WEB_PAGES,
         }
     )
 )
 """Ends of names of files that are text."""
 
-DOCUMENTS = frozenset(FORMATS) - {*TYPES}
+DOCUMENTS = frozenset(FORMATS)
 """Those that are read as documents, in a process apart; it needs the extra of that name."""
 
 LONGEST_NAME = 255
@@ -86,18 +83,10 @@ def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> T
             f'"{source}" is no UTF-8: byte {error.start} is invalid', hint="convert it: iconv -t utf-8"
         ) from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    title = ""
-    if suffix in WEB_PAGES:
-        page = _WebPage()
-        page.feed(text)
-        page.close()
-        text, title = page.text, page.title
     if not text.strip():
         raise UsageError(f'"{source}" holds no text', hint="send a file with text")
     return asking.store_text(
-        memory,
-        TextRequest(text=text, file_source=source, title=title[:200], project=project),
-        replacing=False,
+        memory, TextRequest(text=text, file_source=source, project=project), replacing=False
     )
 
 
@@ -141,43 +130,3 @@ def plain_name(name: str) -> str:
     if not kept.strip("."):
         raise UsageError("the file has no name", hint="send its name, such as notes.md")
     return kept.encode("utf-8", "replace").decode("utf-8")
-
-
-class _WebPage(HTMLParser):
-    """The text of a web page, a line for each block; scripts and styles are left out."""
-
-    _SILENT = frozenset({"script", "style", "template", "noscript", "head", "svg"})
-    _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-    _BLOCKS = _HEADINGS | {"p", "div", "li", "tr", "br", "pre", "section", "article", "table", "ul", "ol"}
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self._parts: list[str] = []
-        self._silent = 0
-        self._titled = False
-        self.title = ""
-
-    @property
-    def text(self) -> str:
-        lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
-        return "\n".join(line for line in lines if line)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
-        self._titled = tag == "title"
-        self._silent += tag in self._SILENT
-        if tag in self._BLOCKS:
-            self._parts.append(f"\n{'#' * int(tag[1])} " if tag in self._HEADINGS else "\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._titled = False
-        if tag in self._SILENT:
-            self._silent = max(0, self._silent - 1)
-        if tag in self._BLOCKS:
-            self._parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if self._titled:
-            self.title = (self.title + data).strip()
-        elif not self._silent:
-            self._parts.append(data)

@@ -11,9 +11,9 @@ import pytest
 from ragmem.memory import Ragmem
 from ragmem.serve.lightrag.guest import GUEST
 from ragmem.serve.lightrag.handing_in import plain_name
-from ragmem.services.hand_in import HandIn
 from ragmem.serve.lightrag.pipeline import Job, Pipeline
 from ragmem.serve.workers import Workers
+from ragmem.services.hand_in import HandIn
 from tests.serve.conftest import TOKEN, client_of, environment, fill
 
 QUESTION = "why did we deploy PostgreSQL with Kubernetes"

@@ -249,8 +249,12 @@ def written_bytes() -> int | None:
 
 def peak_memory_mb(who: int = resource.RUSAGE_SELF) -> float:
     """Return the largest resident size so far; RUSAGE_CHILDREN tells that of the largest finished child."""
-    peak = resource.getrusage(who).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+    return resident_mb(resource.getrusage(who))
+
+
+def resident_mb(usage: resource.struct_rusage) -> float:
+    """Return the largest resident size that the system tells of."""
+    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def folder_bytes(folder: Path) -> int:

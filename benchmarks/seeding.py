@@ -7,21 +7,17 @@ one's.
 
 import argparse
 import json
-import os
 import random
-import resource
 import signal
 import sqlite3
-import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import common
+from command_runs import Run, ragmem
 from memory_content import content_of, orphans_of, sizes_of
 
 QUICK_SOURCES = ("memory", "commands")
@@ -30,17 +26,6 @@ AGAIN = 3
 
 LATEST_KILL = 0.7
 """Share of the undisturbed seconds after which a run is killed at the latest; later, some would be done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One `ragmem seed`: its exit code, its document, what it took; zeros for a run that was killed."""
-
-    code: int
-    report: Mapping[str, Any]
-    seconds: float
-    cpu_seconds: float = 0.0
-    peak_mb: float = 0.0
 
 
 def write_sources(folder: Path, data: Path, names: Sequence[str]) -> Path:
@@ -60,47 +45,10 @@ def write_sources(folder: Path, data: Path, names: Sequence[str]) -> Path:
     return path
 
 
-def command(sources: Path) -> list[str]:
-    return [sys.executable, "-m", "ragmem", "seed", "--json", "--quiet", "--sources", str(sources)]
-
-
-def environment(home: Path) -> dict[str, str]:
-    # HOME too: nothing of the user's own configuration may matter.
-    return {**common.environment(home), "HOME": str(home)}
-
-
 def seed(home: Path, sources: Path, *, kill_after: float | None = None) -> Run:
-    """Seed in a process of its own; with `kill_after`, end it so many seconds after its start."""
+    """Seed a home, which is made; with `kill_after`, end it so many seconds after its start."""
     home.mkdir(parents=True, exist_ok=True)
-    output = home.parent / f"{home.name}.out"
-    with output.open("wb") as stream, (home.parent / f"{home.name}.err").open("wb") as errors:
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            command(sources), env=environment(home), cwd=home, stdout=stream, stderr=errors
-        )
-        if kill_after is not None:
-            try:
-                process.wait(timeout=kill_after)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                return Run(-signal.SIGKILL, {}, time.perf_counter() - started)
-            return Run(process.returncode, _document(output), time.perf_counter() - started)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-    code = os.waitstatus_to_exitcode(status)
-    process.returncode = code
-    if code not in {0, 3}:
-        raise SystemExit(f"ragmem seed ended with {code}: {(home.parent / f'{home.name}.err').read_text()}")
-    return Run(code, _document(output), seconds, usage.ru_utime + usage.ru_stime, _megabytes(usage))
-
-
-def _megabytes(usage: resource.struct_rusage) -> float:
-    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def _document(output: Path) -> Mapping[str, Any]:
-    return json.loads(output.read_bytes() or b"{}")
+    return ragmem(home, "seed", "--sources", str(sources), person=home, kill_after=kill_after)
 
 
 def kill_and_resume(home: Path, sources: Path, *, kills: int, seconds: float, chance: random.Random) -> int:
@@ -176,13 +124,13 @@ def measure(place: Path, options: argparse.Namespace) -> dict[str, Any]:
         "first": {
             "seconds": first.seconds,
             "cpu_seconds": first.cpu_seconds,
-            "peak_mb": first.peak_mb,
+            "peak_mb": first.largest_mb,
             "report": first.report,
         },
         "sizes": sizes,
         "tokens": tokens,
         "again": common.spread([run.seconds for run in again])
-        | {"changed": changed, "peak_mb": max(run.peak_mb for run in again)},
+        | {"changed": changed, "peak_mb": max(run.largest_mb for run in again)},
         "orphans": orphans_of(home),
     }
     if options.kills:
@@ -194,7 +142,7 @@ def count_tokens(home: Path) -> dict[str, Any]:
     """Return the tokens of all chunks as the embedder reads them; None where it does not count any."""
     from ragmem.memory import Ragmem
 
-    with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
+    with Ragmem.open(environ={**common.environment(home), "HOME": str(home)}, home=home, cwd=home) as memory:
         memory.require()
         embedder = memory.models.embedder
         counted = {"model": embedder.model_id, "all": None, "read": None, "cut": None}

@@ -7,24 +7,21 @@ stored twice.
 """
 
 import argparse
-import json
 import os
 import random
 import re
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import common
+from command_runs import Run, ragmem
 
 LAYOUT = {
     "transcripts_claude": ".claude/projects/-corpus/{name}",
@@ -38,91 +35,15 @@ GIGABYTES = 1.2
 """What a person has after a year, to which figures are extrapolated."""
 
 QUESTIONS = 40
-SAMPLE_S = 0.25
 
 _IDS = re.compile(rb'"(uuid|parentUuid|sessionId|leafUuid|messageId|id|requestId|promptId)":"([^"]{8,})"')
 _TIMES = re.compile(rb'"timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)')
 _ASKED = re.compile(rb'"role":"user","content":"|"role":"user","content":\[\{"type":"text","text":"')
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One process: its document, seconds, and the most that it and its children had in memory together."""
-
-    code: int
-    report: Mapping[str, Any]
-    seconds: float
-    cpu_seconds: float = 0.0
-    peak_mb: float = 0.0
-    largest_mb: float = 0.0
-
-
-def ragmem(home: Path, *words: str, kill_after: float | None = None) -> Run:
-    """Run a command; with `kill_after`, end it and its children so many seconds after its start."""
-    output = home.parent / f"{home.name}.out"
-    with output.open("wb") as stream, (home.parent / f"{home.name}.err").open("wb") as errors:
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "ragmem", *words, "--json", "--quiet"],
-            env={**common.environment(home), "HOME": str(home.parent / "person")},
-            cwd=home.parent / "person",
-            stdout=stream,
-            stderr=errors,
-            start_new_session=True,
-        )
-        watch = Watch(process.pid)
-        if kill_after is not None:
-            timer = threading.Timer(kill_after, os.killpg, (process.pid, signal.SIGKILL))
-            timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        if kill_after is not None:
-            timer.cancel()
-    code = process.returncode = os.waitstatus_to_exitcode(status)
-    if code not in {0, 3} and kill_after is None:
-        raise SystemExit(f"ragmem ended with {code}: {(home.parent / f'{home.name}.err').read_text()}")
-    report = json.loads(output.read_bytes() or b"{}") if code in {0, 3} else {}
-    return Run(code, report, seconds, usage.ru_utime + usage.ru_stime, watch.end(), usage.ru_maxrss / 2**10)
-
-
-class Watch:
-    """Looks at the memory of a process and its children until they end."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._peak = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-        self._thread.start()
-
-    def _look(self) -> None:
-        while not self._over.wait(SAMPLE_S):
-            self._peak = max(self._peak, sum(map(_resident, _family(self._pid))))
-
-    def end(self) -> float:
-        """Return the largest sum, in MB; 0 where the system does not tell."""
-        self._over.set()
-        self._thread.join()
-        return self._peak / 2**20
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except OSError:
-        return
-    for child in children:
-        yield from _family(int(child))
-
-
-def _resident(pid: int) -> int:
-    """Return the bytes of a process that no other one shares, and its part of those that others do."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+def as_person(home: Path, *words: str, kill_after: float | None = None) -> Run:
+    """Run a command for the person who lives beside the home."""
+    return ragmem(home, *words, person=home.parent / "person", kill_after=kill_after)
 
 
 def lay_out(data: Path, person: Path, *, quick: bool) -> int:
@@ -214,7 +135,7 @@ def ask(home: Path, person: Path, *, questions: int) -> dict[str, Any]:
 
 def seed_once(place: Path, name: str) -> tuple[Path, Run]:
     home = place / name
-    run = ragmem(home, "seed", "--source", "transcripts", "--no-wait")
+    run = as_person(home, "seed", "--source", "transcripts", "--no-wait")
     done = run.report["transcripts"]
     common.tell(
         f"{name}: {done['exchanges']:,} exchanges in {run.seconds:.1f} s, "
@@ -246,10 +167,10 @@ def measure_corpus(place: Path, options: argparse.Namespace) -> dict[str, Any]:
         "questions": asked,
         "problems": len(run.report["problems"]),
     }
-    again = ragmem(home, "seed", "--source", "transcripts", "--no-wait")
+    again = as_person(home, "seed", "--source", "transcripts", "--no-wait")
     found["again"] = {"seconds": again.seconds, "new": again.report["sources"][0]["new"]}
     if not options.no_vectors:
-        vectors = ragmem(home, "ingest", "--drain")
+        vectors = as_person(home, "ingest", "--drain")
         common.tell(f"vectors of {text['pending']:,} memories in {vectors.seconds:.1f} s")
         found["vectors"] = figures(vectors, size) | {"memories": text["pending"]}
     return found
@@ -279,9 +200,9 @@ def measure_kills(place: Path, options: argparse.Namespace) -> dict[str, Any]:
     home, chance, kills = place / "killed", random.Random(1), 0
     for _ in range(options.kills):
         after = chance.uniform(0.2, 0.8) * run.seconds
-        ended = ragmem(home, "seed", "--source", "transcripts", "--no-wait", kill_after=after)
+        ended = as_person(home, "seed", "--source", "transcripts", "--no-wait", kill_after=after)
         kills += ended.code == -signal.SIGKILL
-    ragmem(home, "seed", "--source", "transcripts", "--no-wait")
+    as_person(home, "seed", "--source", "transcripts", "--no-wait")
     wanted, there = stored(undisturbed), stored(home)
     return {
         "kills": kills,

@@ -5,6 +5,7 @@ imported without being named, or belongs to an extra, is missing there. They are
 environment, so that no index is asked; scripts/make_quickstart.py installs the wheel from one.
 """
 
+import importlib
 import os
 import pty
 import re
@@ -18,7 +19,6 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 import ragmem
 
@@ -80,18 +80,9 @@ def needed(wheel):
     with zipfile.ZipFile(wheel) as file:
         path = next(name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
         wanted = message_from_string(file.read(path).decode()).get_all("Requires-Dist")
-    found, waiting = set(), [(Requirement(line), "") for line in wanted]
-    while waiting:
-        requirement, extra = waiting.pop()
-        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        for chosen in ("", *requirement.extras):
-            key = (requirement.name.lower().replace("_", "-"), chosen)
-            if key not in found:
-                found.add(key)
-                lines = distribution(requirement.name).requires or ()
-                waiting += [(Requirement(line), chosen) for line in lines]
-    return {name for name, _ in found}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "scripts"))
+        return importlib.import_module("distributions").needed(wanted)
 
 
 def link(name, site):

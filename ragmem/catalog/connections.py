@@ -57,6 +57,10 @@ EdgeRow = tuple[int, int, float, float, float]
 """The columns of an edge: a million of them are written at once."""
 
 
+Text = tuple[int, str, str, str]
+"""The number of a memory, its title, text and summary."""
+
+
 class Edge(NamedTuple):
     """A connection by the numbers of its memories, low < high."""
 
@@ -178,12 +182,13 @@ class Connections:
                 (project, State.INDEXED.value, most),
             ).fetchall()
 
-    def texts(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
-        """Yield number, title, text and summary of those memories that are there."""
+    def texts(self, numbers: Iterable[int]) -> Iterator[Text]:
+        """Yield what those memories say that are there, some hundred at a time, these by their numbers."""
         for part in batches(numbers):
             with self._database.read() as connection:
                 rows = connection.execute(
-                    f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)})", part
+                    f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)}) ORDER BY n",
+                    part,
                 ).fetchall()
             yield from rows
 

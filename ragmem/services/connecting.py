@@ -6,9 +6,11 @@ store finds nearest to them, many with all.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ragmem.catalog.catalog import Catalog
@@ -18,15 +20,23 @@ from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connection_scale import current_scale
 from ragmem.services.progress import Progress, Silent
+from ragmem.services.side_by_side import SideBySide
 
 if TYPE_CHECKING:
     from ragmem.services.comparison import Comparison
+    from ragmem.services.judging import Job
 
 FEW = 1000
 """One in so many memories of a project at most are few: to look each up takes less time than to read all."""
 
 LOOKED_UP = 64
 """Chunks that are looked up for each of a few new memories."""
+
+MANY = 5000
+"""Memories that wait from which other processes are of help: each takes half a second to start."""
+
+LARGEST = 20_000
+"""Memories of a project at most that is handed to another process: some tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +61,16 @@ def connect(
     now: datetime,
     policy: LifecyclePolicy | None = None,
     budget_s: float | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Connected:
     """Compare the memories that were not compared yet with all others of their project.
 
     Some thousand are written at a time: to stop in between, by the budget or a kill, is to go on later. A
     changed text is compared anew, and what was connected to the former one no longer is. The rules of
-    `policy` do not change what is connected. Raises BackendError where the model that answers cannot be had.
+    `policy` do not change what is connected. With several `workers` projects of which many memories wait are
+    compared in as many other processes; this one reads and writes. Raises BackendError where the model that
+    answers cannot be had; a process that ends early is a BrokenProcessPool.
     """
     del policy
     if not isinstance(store, ShowsVectors):
@@ -73,8 +86,8 @@ def connect(
     told.begin("connecting", left)
     until = None if budget_s is None else time.monotonic() + budget_s
     done = written = 0
-    for project, count in waiting.items():
-        for compared, edges in _compare(catalog, store, project, scale.scale, count, until=until):
+    with SideBySide(workers if left >= MANY else 1) as processes:
+        for compared, edges in _compare(catalog, store, waiting, scale.scale, processes, until=until):
             done += compared
             written += edges
             told.advance(compared)
@@ -84,19 +97,61 @@ def connect(
 
 
 def _compare(
-    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, waiting: int, *, until: float | None
-) -> Iterable[tuple[int, int]]:
-    """Yield how many memories and connections were written each time."""
+    catalog: Catalog,
+    store: ShowsVectors,
+    waiting: Mapping[str, int],
+    scale: Scale,
+    processes: SideBySide,
+    *,
+    until: float | None,
+) -> Iterator[tuple[int, int]]:
+    """Compare what waits in each project; yield how many memories and connections were written each time."""
+    sizes = catalog.connections.sizes()
+
+    def is_handed_over(project: str) -> bool:
+        size = sizes.get(project, 0)
+        return processes.workers > 1 and size <= LARGEST and waiting[project] * FEW > size
+
+    for handed_over, some in groupby(waiting, key=is_handed_over):
+        projects = (
+            _of_project(catalog, store, project, scale, few=waiting[project] * FEW <= sizes.get(project, 0))
+            for project in some
+        )
+        if handed_over:
+            yield from _beside(projects, processes)
+        else:
+            for comparison in projects:
+                yield from comparison.write_fresh(until=until)
+
+
+def _beside(comparisons: Iterable["Comparison"], processes: SideBySide) -> Iterator[tuple[int, int]]:
+    """Judge in other processes while this one reads the next projects and writes the former ones."""
+    from ragmem.services.judging import judged_of  # noqa: PLC0415 - numpy
+
+    begun: deque[Comparison] = deque()
+
+    def jobs() -> Iterator["Job"]:
+        for comparison in comparisons:
+            begun.append(comparison)
+            yield comparison.job()
+
+    for _, judged in processes.each(judged_of, jobs()):
+        yield from begun.popleft().write(judged)
+
+
+def _of_project(
+    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, *, few: bool
+) -> "Comparison":
+    """Return a comparison of what waits with all of the project; where it is few, with what may be near."""
     from ragmem.services.comparison import Comparison  # noqa: PLC0415 - numpy
 
     model = store.answering_model()
-    if waiting * FEW > catalog.connections.count_of(project):
-        every = catalog.connections.members(project, model)
-        whole = Comparison(catalog, store, project, scale, every, all_of_project=True)
-        return whole.write_fresh(until=until)
-    fresh = catalog.connections.waiting_members(project, model)
-    near = _near(catalog, store, project, [one.id for one in fresh])
-    return _comparison(catalog, store, project, scale, near).write_fresh(until=until)
+    if few:
+        fresh = catalog.connections.waiting_members(project, model)
+        near = _near(catalog, store, project, [one.id for one in fresh])
+        return _comparison(catalog, store, project, scale, near)
+    every = catalog.connections.members(project, model)
+    return Comparison(catalog, store, project, scale, every, all_of_project=True)
 
 
 def _comparison(
@@ -148,7 +203,7 @@ def _nearest_of_all(
     """Return what may be connected with some memories, by comparing them with all of the project."""
     import numpy as np  # noqa: PLC0415
 
-    from ragmem.services.comparison import AT_ONCE, CANDIDATES  # noqa: PLC0415
+    from ragmem.services.judging import AT_ONCE, CANDIDATES  # noqa: PLC0415
     from ragmem.services.neighbour_search import search  # noqa: PLC0415
     from ragmem.services.project_vectors import read_space  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ from ragmem.domain.connections import MOST, Scale
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
 from ragmem.domain.relatedness import Relatedness, strength
-from ragmem.services import comparison, connecting
+from ragmem.services import comparison, connecting, judging
 from ragmem.services.connecting import connect, nearest
 from ragmem.services.gc_plan import plan
 from ragmem.services.shared_words import SharedWords, strengths
@@ -171,7 +171,7 @@ def test_what_was_written_before_a_stop_stays_and_the_rest_follows(tmp_path, mod
     for world in (whole, stopped):
         world.put([*BREAD, *BOATS, ALONE])
     whole.connect()
-    monkeypatch.setattr(comparison, "AT_ONCE", 2)
+    monkeypatch.setattr(judging, "AT_ONCE", 2)
     first = stopped.connect(budget_s=0)
     assert (first.new, first.waiting) == (2, 5)
     assert first.note
@@ -184,13 +184,34 @@ def test_what_was_written_before_a_stop_stays_and_the_rest_follows(tmp_path, mod
     stopped.close()
 
 
+def test_other_processes_find_what_this_one_does(tmp_path, models, monkeypatch):
+    alone, beside = World(tmp_path / "a", models), World(tmp_path / "b", models)
+    for world in (alone, beside):
+        named = world.put([*BREAD, " ".join([*BREAD, *BOATS, ALONE])], project="atlas")
+        world.put([*BREAD[:2], BOATS[0]], project="borealis", spec="tides")
+        world.put([*THANKS, *BOATS, ALONE], project="calypso")
+        world.catalog.names.learn([Told(key, "atlas", 0, {"the_starter": "code"}) for key in named])
+    alone.connect()
+    monkeypatch.setattr(connecting, "MANY", 1)
+    monkeypatch.setattr(connecting, "LARGEST", 4)
+    first = beside.connect(workers=2, budget_s=0)
+    assert (first.new, first.waiting) == (4, 9)
+    assert {one.first for one in beside.catalog.connections.of()} <= set(named)
+    last = beside.connect(workers=2)
+    assert (last.new, last.waiting) == (9, 0)
+    assert beside.catalog.connections.of() == alone.catalog.connections.of() != []
+    assert violations(beside.catalog, deep=True) == []
+    alone.close()
+    beside.close()
+
+
 def test_a_run_that_is_out_of_time_writes_what_it_has_judged_and_reads_no_further(world, monkeypatch):
     texts = [
         f"Rule {n} of the harbour: no ship of line {n} may enter before the pilot has left." for n in range(8)
     ]
     for n, text in enumerate(texts):
         world.put([text], spec=f"spec{n // 2}")
-    monkeypatch.setattr(comparison, "AT_ONCE", 2)
+    monkeypatch.setattr(judging, "AT_ONCE", 2)
     monkeypatch.setattr(comparison, "WRITES", 1)
     monkeypatch.setattr(comparison, "USUAL", 2)
     read = []

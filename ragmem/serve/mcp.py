@@ -18,7 +18,7 @@ from ragmem.serve.audit import AuditLog
 from ragmem.serve.guard import CREDENTIAL
 from ragmem.serve.workers import Workers
 from ragmem.tools import operations
-from ragmem.tools.definitions import INSTRUCTIONS, SERVER_NAME
+from ragmem.tools.definitions import INSTRUCTIONS, RESOURCES, SERVER_NAME
 from ragmem.tools.stdio import protocol
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ MOST_BODY = 2 * 1024 * 1024
 """Bytes of a request."""
 
 _Told = dict[str, Any]
+
+_ASKING = frozenset(resource.uri for resource in RESOURCES if resource.asks)
 
 
 class Mcp:
@@ -153,8 +155,7 @@ class Mcp:
         arguments = dict(params.arguments or {})
         until = time.monotonic() + (protocol.patience(arguments) if tool.waits else 0)
         while True:
-            quick = tool.waits or not tool.read_only
-            told = await self._ask(context, "tool", tool.name, arguments, quick=quick)
+            told = await self._ask(context, "tool", tool.name, arguments, quick=not tool.asks)
             if not tool.waits or protocol.is_over(told) or time.monotonic() >= until or self._end.is_set():
                 if not tool.read_only:
                     self._audit.record_call(
@@ -169,7 +170,8 @@ class Mcp:
             await asyncio.sleep(protocol.LOOK_S)
 
     async def _resource(self, context: "ServerRequestContext[Any]", params: Any) -> Any:
-        told = await self._ask(context, "resource", params.uri, {})
+        quick = params.uri not in _ASKING
+        told = await self._ask(context, "resource", params.uri, {}, quick=quick)
         if told["is_error"]:
             code = protocol.INVALID_PARAMS if _is_stateless(context) else protocol.NO_RESOURCE
             raise _error(protocol.Refused(code, told["text"], {"uri": params.uri}))
@@ -190,7 +192,7 @@ class Mcp:
         *,
         quick: bool = False,
     ) -> _Told:
-        """Ask in a thread, before questions where it is quick.
+        """Ask in a thread, past the questions where it is quick.
 
         No folder of a client is looked at: it may be another machine's.
         """

@@ -5,7 +5,8 @@ Standard library only and quick to import: this is all that a handshake needs. W
 
 A tool that `waits` answers at once what is there, with a `cursor`; a transport calls it again with that
 cursor until something came or the caller's `timeout_seconds` have passed, so that no call holds a worker
-while it waits (see `calling.call`). The data of a tool that is `structured` goes beside its text as
+while it waits (see `calling.call`). One that `asks` uses a processor for as long as a question does; the
+others are soon done. The data of a tool that is `structured` goes beside its text as
 `structuredContent`; that of the others does not, because assistants show it to a model in place of the text.
 """
 
@@ -32,8 +33,8 @@ class Tool:
     """One tool; `parameters` is the JSON Schema of its arguments."""
 
     __slots__ = (
-        "description", "idempotent", "name", "parameters", "profile", "read_only", "structured", "title",
-        "waits",
+        "asks", "description", "idempotent", "name", "parameters", "profile", "read_only", "structured",
+        "title", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +48,7 @@ class Tool:
         read_only: bool = True,
         idempotent: bool = True,
         waits: bool = False,
+        asks: bool = False,
         structured: bool = False,
     ) -> None:
         self.name = name
@@ -57,6 +59,7 @@ class Tool:
         self.read_only = read_only
         self.idempotent = idempotent
         self.waits = waits
+        self.asks = asks
         self.structured = structured
 
     def listed(self) -> "dict[str, Any]":
@@ -102,15 +105,23 @@ class Prompt:
 class Resource:
     """One resource, or with `{...}` in its address a template of resources."""
 
-    __slots__ = ("description", "media_type", "name", "title", "uri")
+    __slots__ = ("asks", "description", "media_type", "name", "title", "uri")
 
     def __init__(
-        self, uri: str, name: str, title: str, description: str, *, media_type: str = "text/markdown"
+        self,
+        uri: str,
+        name: str,
+        title: str,
+        description: str,
+        *,
+        asks: bool = False,
+        media_type: str = "text/markdown",
     ) -> None:
         self.uri = uri
         self.name = name
         self.title = title
         self.description = description
+        self.asks = asks
         self.media_type = media_type
 
     @property
@@ -186,6 +197,7 @@ _DEFAULT = (
             source=_text("e.g. memory, sessions, transcripts, records"),
             limit=_number(minimum=1, maximum=30, default=8),
         ),
+        asks=True,
     ),
     Tool(
         "get",
@@ -276,6 +288,7 @@ _FULL = (
         ),
         profile="full",
         structured=True,
+        asks=True,
     ),
     Tool(
         "record_episode",
@@ -311,6 +324,7 @@ _FULL = (
         _object(("query",), query=_text(), project=_PROJECT, limit=_limit(5)),
         profile="full",
         structured=True,
+        asks=True,
     ),
     Tool(
         "add_session_insight",
@@ -424,7 +438,13 @@ PROMPTS: tuple[Prompt, ...] = (
 )
 
 RESOURCES: tuple[Resource, ...] = (
-    Resource("ragmem://briefing", "briefing", "Briefing", "What a new session of this project should know."),
+    Resource(
+        "ragmem://briefing",
+        "briefing",
+        "Briefing",
+        "What a new session of this project should know.",
+        asks=True,
+    ),
     Resource("ragmem://status", "status", "Status", "What memory holds, what waits, and whether it is well."),
     Resource("ragmem://memory/{id}", "memory", "Memory", "A memory in full, by its id."),
     Resource("ragmem://entity/{name}", "entity", "Entity", "What the graph knows of a thing, by its name."),

@@ -1,6 +1,7 @@
 """The worker threads: what waits is bounded, no lane waits for another, what nobody wants is not begun."""
 
 import asyncio
+import itertools
 import threading
 
 import pytest
@@ -112,6 +113,52 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
     assert others[1].json()["counts"]["memories"] == 4
     assert begun == ASKING
     assert [one.status_code for one in questions] == [200] * 3 * ASKING
+
+
+def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(client, monkeypatch):
+    go, full = threading.Event(), threading.Semaphore(0)
+    answer = asking.ask_by_route
+
+    def held(*given, **options):
+        full.release()
+        go.wait(20)
+        return answer(*given, **options)
+
+    monkeypatch.setattr(asking, "ask_by_route", held)
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    headers, numbers = {"Accept": "application/json, text/event-stream"}, itertools.count()
+    calls = [
+        ("tools/call", {"name": "timeline", "arguments": {"project": "*"}}),
+        ("tools/call", {"name": "status", "arguments": {}}),
+        ("tools/call", {"name": "list_agents", "arguments": {}}),
+        ("resources/read", {"uri": "ragmem://entity/PostgreSQL"}),
+    ]
+
+    async def crowd():
+        async def mcp(method, params):
+            asked = {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}
+            sent = client.http.post("/mcp?profile=full", json=asked, headers=headers)
+            return await asyncio.wait_for(sent, 30)
+
+        begun = await mcp("initialize", about)
+        headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
+        questions = [
+            asyncio.create_task(client.http.post("/query", json={"query": f"question {number}"}))
+            for number in range(ASKING)
+        ]
+        for _ in questions:
+            assert await asyncio.to_thread(full.acquire, timeout=60)
+        search = asyncio.create_task(mcp("tools/call", {"name": "search", "arguments": {"query": "why"}}))
+        told = [(await mcp(*call)).text for call in calls]
+        waited = not search.done()
+        go.set()
+        return told, waited, (await search).text, await asyncio.gather(*questions)
+
+    told, waited, found, _ = client.runner.run(crowd())
+    said = ("| Cache", "3 memories", "No agent has checked in", "PostgreSQL: tool")
+    assert all(words in text for words, text in zip(said, told, strict=True))
+    assert waited
+    assert '"result"' in found
 
 
 def test_each_thread_that_stays_does_its_beginning_once():

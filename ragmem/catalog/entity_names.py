@@ -39,13 +39,7 @@ class EntityNames:
         Memories that mention a name which gets another node by this wait to be put once more: so many of them
         at once, the others when `let_wait` is called.
         """
-        from ragmem.catalog.entity_settling import (  # noqa: PLC0415
-            let_wait,
-            numbers_of,
-            settle,
-            shared,
-            write,
-        )
+        from ragmem.catalog.entity_settling import numbers_of, write  # noqa: PLC0415
 
         with self._database.write() as connection:
             touched: dict[str, set[str]] = {}
@@ -54,11 +48,17 @@ class EntityNames:
                 if one.memory_id in numbers:
                     forms = touched.setdefault(one.project, set())
                     forms |= write(connection, numbers[one.memory_id], one)
-            latest = max((one.at for one in told), default=0)
-            for project, forms in touched.items():
-                for form in sorted(shared(connection, project, forms)):
-                    settle(connection, project, form, latest)
-            let_wait(connection, most)
+            self._settle(connection, touched, max((one.at for one in told), default=0), most)
+
+    @staticmethod
+    def _settle(connection: Connection, touched: dict[str, set[str]], at: int, most: int) -> None:
+        """Work out the nodes of the names of these forms, by project."""
+        from ragmem.catalog.entity_settling import let_wait, settle, shared  # noqa: PLC0415
+
+        for project, forms in touched.items():
+            for form in sorted(shared(connection, project, forms)):
+                settle(connection, project, form, at)
+        let_wait(connection, most)
 
     def settle_all(self) -> int:
         """Work the nodes of all names out anew; return how many names got another, which is none if sound."""
@@ -77,17 +77,19 @@ class EntityNames:
 
     def forget(self, memory_ids: Iterable[str]) -> None:
         """Take back what memories say of names; called before they leave."""
-        from ragmem.catalog.entity_settling import Told  # noqa: PLC0415
+        from ragmem.catalog.entity_leaving import unsay  # noqa: PLC0415
 
-        with self._database.read() as connection:
-            rows = [
-                row
-                for batch in batches(memory_ids)
-                for row in connection.execute(
-                    f"SELECT id, project, updated_at FROM memories WHERE id IN ({marks(batch)})", batch
-                )
-            ]
-        self.learn([Told(key, project, at, {}) for key, project, at in rows])
+        with self._database.write() as connection:
+            leaving: dict[str, list[int]] = {}
+            latest = 0
+            for batch in batches(memory_ids):
+                for number, project, at in connection.execute(
+                    f"SELECT n, project, updated_at FROM memories WHERE id IN ({marks(batch)})", batch
+                ):
+                    leaving.setdefault(project, []).append(number)
+                    latest = max(latest, at)
+            touched = {project: unsay(connection, numbers) for project, numbers in leaving.items()}
+            self._settle(connection, touched, latest, AT_ONCE)
 
     def let_wait(self, most: int = AT_ONCE) -> int:
         """Let so many memories wait that are in the store under a former name; return how many."""

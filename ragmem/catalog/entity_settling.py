@@ -6,6 +6,7 @@ from typing import Any
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection
+from ragmem.catalog.entity_leaving import drop_orphans
 from ragmem.domain.aliases import Alias
 from ragmem.domain.model import State
 from ragmem.domain.naming import STATEMENTS, AliasForm, Known, work_out
@@ -71,16 +72,7 @@ def write(connection: Connection, number: int, told: Told) -> set[str]:
     connection.executemany(
         "DELETE FROM entity_mentions WHERE name = ? AND memory = ?", [(n, number) for n in gone]
     )
-    for batch in batches(gone):
-        orphans = connection.execute(
-            f"SELECT n, form FROM entity_names WHERE n IN ({marks(batch)})"
-            " AND NOT EXISTS (SELECT 1 FROM entity_mentions e WHERE e.name = entity_names.n)"
-            " AND NOT EXISTS (SELECT 1 FROM entity_apart a"
-            " WHERE a.project = entity_names.project AND a.name = entity_names.name)",
-            batch,
-        ).fetchall()
-        connection.executemany("DELETE FROM entity_names WHERE n = ?", [(n,) for n, _ in orphans])
-        touched.update(form for _, form in orphans)
+    touched.update(drop_orphans(connection, gone))
     return touched - {""}
 
 

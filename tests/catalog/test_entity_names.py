@@ -1,7 +1,11 @@
 """Names in the catalog: what memories mention, and what follows of it, in both databases."""
 
 import sqlite3
+from contextlib import suppress
 from itertools import pairwise
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, given, settings
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_merges import merges, undone
@@ -73,6 +77,68 @@ def test_what_only_a_forgotten_memory_mentioned_is_forgotten(catalog, make):
 
     assert merges(catalog.database) == []
     assert violations(catalog) == []
+
+
+NAMES = (
+    "Harbor Daemon",
+    "harbor-daemon",
+    "harbor daemon",
+    "tide.py",
+    "pier/tide.py",
+    "HCP",
+    "Harbor Cut Pier",
+)
+SAYINGS = st.tuples(st.sets(st.sampled_from(NAMES)), st.booleans(), st.sampled_from(["user", "other"]))
+
+
+class GivenUpError(Exception):
+    """Takes back what a transaction wrote."""
+
+
+def _all_of(catalog):
+    tables = {"entity_names": "n", "entity_mentions": "name, memory", "entity_aliases": "memory, short, long"}
+    with catalog.database.read() as connection:
+        names = [
+            connection.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
+            for table, order in tables.items()
+        ]
+        return names, connection.execute("SELECT id, state FROM memories ORDER BY id").fetchall()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sayings=st.lists(SAYINGS, min_size=1, max_size=8), leaving=st.sets(st.integers(0, 7), min_size=1))
+def test_to_forget_memories_is_to_learn_that_each_says_nothing(tmp_path_factory, make, sayings, leaving):
+    catalog = Catalog.at(tmp_path_factory.mktemp("home"))
+    catalog.prepare()
+    stated = (Alias("HCP", "Harbor Cut Pier", ACRONYM),)
+    ids = [
+        store(
+            catalog,
+            make,
+            str(number),
+            {name: "file" if name.endswith(".py") else "tool" for name in sorted(names)},
+            aliases=stated if states else (),
+            project=project,
+        )
+        for number, (names, states, project) in enumerate(sayings)
+    ]
+    going = [(ids[number], sayings[number][2]) for number in sorted(leaving) if number < len(ids)]
+    with suppress(GivenUpError), catalog.database.write():
+        for key, project in going:
+            catalog.names.learn([Told(key, project, AT, {})])
+        one_by_one = _all_of(catalog)
+        raise GivenUpError
+    catalog.names.forget([key for key, _ in going])
+    together = _all_of(catalog)
+    catalog.close()
+
+    assert _without_dates(together) == _without_dates(one_by_one)
+
+
+def _without_dates(found):
+    (names, mentions, aliases), states = found
+    # When a name got its node is told by who learnt it last.
+    return [row[:8] for row in names], mentions, aliases, len(states)
 
 
 def test_a_name_that_was_set_apart_stays_so(catalog, make):

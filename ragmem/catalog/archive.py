@@ -234,6 +234,9 @@ def _not_before(connection: Connection, run: str, stamp: int) -> int:
     stamp = max(stamp, (done or 0) + 1)
     # What one run takes out in many steps is of one moment, however many there are.
     (archived,) = connection.execute(
-        "SELECT max(archived_at) FROM archive WHERE archived_at < ? AND run <> ?", (stamp + _DAY, run)
+        # Two ranges of the primary key: `run <> ?` would read all that the steps before put here.
+        "SELECT max(at) FROM (SELECT archived_at AS at FROM archive WHERE run < ?1 UNION ALL"
+        " SELECT archived_at AS at FROM archive WHERE run > ?1) AS others WHERE at < ?2",
+        (run, stamp + _DAY),
     ).fetchone()
     return max(stamp, (archived or 0) + 1)

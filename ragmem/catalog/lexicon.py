@@ -6,6 +6,7 @@ goes, or is replaced, is marked in its segment and left out when that is merged.
 """
 
 import secrets
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -117,13 +118,14 @@ def drop(connection: Connection, numbers: Sequence[int]) -> None:
             ).fetchall()
         ]
         connection.execute(f"DELETE FROM lexicon_memories WHERE {condition}", batch)
+    if not versions:
+        return
+    lasts = [last for (last,) in connection.execute("SELECT last FROM lexicon_segments ORDER BY last")]
     found: dict[int, list[int]] = defaultdict(list)
     for version in versions:
-        row = connection.execute(
-            "SELECT last FROM lexicon_segments WHERE last >= ? ORDER BY last LIMIT 1", (version,)
-        ).fetchone()
-        if row is not None:  # else the index is damaged: doctor says so, and a removal need not fail
-            found[row[0]].append(version)
+        place = bisect_left(lasts, version)
+        if place < len(lasts):  # else the index is damaged: doctor says so, and a removal need not fail
+            found[lasts[place]].append(version)
     for last, gone in found.items():
         _bury(connection, last, gone)
 

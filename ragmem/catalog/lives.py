@@ -136,43 +136,45 @@ class Lives:
 
         What else a decision says (that a memory is merged or archived) is not done here.
         """
-        stamp = to_stamp(now)
+        made, stamp = list(decisions), to_stamp(now)
         with self._database.write() as connection:
-            for decision in decisions:
-                if decision.action == "reprieve":
-                    _change(
-                        connection,
-                        "reprieves = lives.reprieves + 1, checked_age = excluded.checked_age",
-                        LifeRow(decision.id, reprieves=1, checked_age=decision.age, reason=decision.reason),
-                        stamp,
-                    )
-                if decision.life is not None:
-                    _change(
-                        connection,
-                        "life = excluded.life",
-                        LifeRow(decision.id, life=decision.life, reason=decision.reason),
-                        stamp,
-                    )
+            _change(
+                connection,
+                "reprieves = lives.reprieves + 1, checked_age = excluded.checked_age",
+                [
+                    LifeRow(one.id, reprieves=1, checked_age=one.age, reason=one.reason)
+                    for one in made
+                    if one.action == "reprieve"
+                ],
+                stamp,
+            )
+            _change(
+                connection,
+                "life = excluded.life",
+                [LifeRow(one.id, life=one.life, reason=one.reason) for one in made if one.life is not None],
+                stamp,
+            )
 
     def respite(self, ids: Iterable[str], *, reason: str, now: datetime) -> None:
         """Let memories be looked at only when as many newer ones have come as for a reprieve."""
         stamp = to_stamp(now)
         with self._database.write() as connection:
-            for identifier in ids:
-                row = LifeRow(identifier, reprieves=1, checked_age=self.newer(identifier), reason=reason)
-                _change(
-                    connection,
-                    "reprieves = excluded.reprieves, checked_age = excluded.checked_age",
-                    row,
-                    stamp,
-                )
+            _change(
+                connection,
+                "reprieves = excluded.reprieves, checked_age = excluded.checked_age",
+                [
+                    LifeRow(identifier, reprieves=1, checked_age=self.newer(identifier), reason=reason)
+                    for identifier in ids
+                ],
+                stamp,
+            )
 
     def pin(self, identifier: str, *, pinned: bool, now: datetime) -> None:
         """Let a memory never expire, or no longer so; its life of before comes back with the latter."""
         reason = "pinned" if pinned else "no longer pinned"
         row = LifeRow(identifier, pinned=pinned, reason=reason)
         with self._database.write() as connection:
-            _change(connection, "pinned = excluded.pinned", row, to_stamp(now))
+            _change(connection, "pinned = excluded.pinned", [row], to_stamp(now))
 
     def recalled(self, recalls: Iterable[Recall], *, patience: float | None = None) -> int:
         """Keep in which sessions memories were recalled, each session once; return how many were new.
@@ -239,13 +241,13 @@ class Lives:
         """Add to the feedback on a memory: 1 for good, -1 for bad."""
         row = LifeRow(identifier, feedback=value, reason="good" if value > 0 else "bad")
         with self._database.write() as connection:
-            _change(connection, "feedback = lives.feedback + excluded.feedback", row, to_stamp(now))
+            _change(connection, "feedback = lives.feedback + excluded.feedback", [row], to_stamp(now))
 
 
-def _change(connection: Connection, update: str, row: LifeRow, stamp: int) -> None:
-    """Write a row, or change only what `update` says of the one that is there, its reason and its date."""
+def _change(connection: Connection, update: str, rows: Iterable[LifeRow], stamp: int) -> None:
+    """Write rows, or change only what `update` says of one that is there, its reason and its date."""
     changed = f"{update}, reason = excluded.reason, changed_at = excluded.changed_at"
-    connection.execute(f"{_INSERT} {changed}", _values(row, stamp))
+    connection.executemany(f"{_INSERT} {changed}", [_values(row, stamp) for row in rows])
 
 
 def _values(row: LifeRow, stamp: int) -> tuple[Any, ...]:

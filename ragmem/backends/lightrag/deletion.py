@@ -5,7 +5,7 @@ This does the same from the newest MAX_SOURCES chunks, the ones that a node or e
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -45,12 +45,12 @@ class _Removal:
         chunks = [chunk for of_memory in chunks_of.values() for chunk in of_memory]
         touched = sources.keys_of_chunks(self._connection, self._workspace, chunks)
         self._load(chunks)
-        removed = [self._extractions[chunk] for chunk in chunks if chunk in self._extractions]
+        lost = remains.weights(self._extractions[chunk] for chunk in chunks)
         sources.forget_chunks(self._connection, self._workspace, chunks)
         self._delete_rows(chunks_of, chunks)
         # Relations first: an entity that no entity row describes any more falls back to its relations.
         for key in sorted(key for namespace, key in touched if namespace == sources.RELATION_CHUNKS):
-            self._shrink_relation(key, removed)
+            self._shrink_relation(key, lost)
         for key in sorted(key for namespace, key in touched if namespace == sources.ENTITY_CHUNKS):
             self._shrink_entity(key)
 
@@ -110,7 +110,7 @@ class _Removal:
         self._load(chunks)
         return chunks if with_placeholder else [chunk for chunk in chunks if chunk]
 
-    def _shrink_relation(self, key: str, removed: list[Found]) -> None:
+    def _shrink_relation(self, key: str, lost: Mapping[tuple[str, str], float]) -> None:
         pair = tuple(key.split(names.SEPARATOR, 1))
         source, target = pair[0], pair[-1]
         stored = dict(walk.edges(self._connection, self._workspace, [(source, target)])).get((source, target))
@@ -126,7 +126,7 @@ class _Removal:
                 chunks,
                 self._extractions,
                 weight=float(stored.get("weight", 1.0)),
-                removed=removed,
+                lost=lost.get((source, target), 0.0),
             ),
             **remains.origin(chunks, self._paths),
         )

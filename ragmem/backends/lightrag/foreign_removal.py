@@ -78,7 +78,7 @@ class _Removal:
         self._paths: dict[str, str] = {}
         self._entities: dict[str, list[str]] = {}
         self._relations: dict[_Pair, list[str]] = {}
-        self._removed: list[Found] = []
+        self._lost: dict[_Pair, float] = {}
 
     async def load_evidence(self, memory_ids: Iterable[str]) -> None:
         """Read which entities and relations the documents touched, and what is left of their sources."""
@@ -98,7 +98,7 @@ class _Removal:
         await self._load_extractions([*self._chunks, *sorted(wanted)])
         texts = await rows(self._rag.text_chunks, sorted(wanted))
         self._paths = {chunk: str(row.get("file_path") or "") for chunk, row in texts.items()}
-        self._removed = [self._extractions[chunk] for chunk in self._chunks]
+        self._lost = remains.weights(self._extractions[chunk] for chunk in self._chunks)
 
     async def _load_extractions(self, chunks: Sequence[str]) -> None:
         cached = await rows(self._rag.llm_response_cache, [names.cache_id(chunk) for chunk in chunks])
@@ -130,7 +130,7 @@ class _Removal:
                 chunks,
                 self._extractions,
                 weight=float(before.get("weight", len(chunks))),
-                removed=self._removed,
+                lost=self._lost.get(pair, 0.0),
             )
             changed.append((*pair, {**before, **told, **remains.origin(chunks, self._paths)}))
         if changed:

@@ -60,20 +60,29 @@ def entity(name: str, chunks: Sequence[str], extractions: Mapping[str, Found]) -
     return {"description": described or f"Entity {name}"}
 
 
+def weights(removed: Iterable[Found]) -> dict[tuple[str, str], float]:
+    """Return how much of the weight of each relation came from these extractions."""
+    found: dict[tuple[str, str], float] = {}
+    for extraction in removed:
+        for pair, rows in extraction.relations.items():
+            for row in rows:
+                found[pair] = found.get(pair, 0) + row["weight"]
+    return found
+
+
 def relation(
     pair: tuple[str, str],
     chunks: Sequence[str],
     extractions: Mapping[str, Found],
     *,
     weight: float,
-    removed: Iterable[Found],
+    lost: float,
 ) -> _Fields:
     """Return weight, keywords and description of a relation (its ends in stored order).
 
-    `weight` is what it was with the removed extractions.
+    `weight` is what it was before the chunks went of which `lost` came.
     """
     rows = [row for chunk in chunks for row in extractions[chunk].relations.get(pair, ())]
-    lost = sum(row["weight"] for found in removed for row in found.relations.get(pair, ()))
     keywords = {word.strip() for row in rows for word in row["keywords"].split(",") if word.strip()}
     return {
         "weight": max(round(weight - lost, 6), float(len(chunks))),

@@ -22,12 +22,13 @@ from ragmem.services.gc_items import MERGED, TEMPLATE, UNFINISHED, Item, Plan, s
 from ragmem.services.gc_marks import supersede
 from ragmem.services.gc_merging import Merger
 from ragmem.services.index import index_pending, waiting_on
+from ragmem.services.pace import Pace
 from ragmem.services.progress import Progress, Silent
 
 T = TypeVar("T")
 
-BATCH = 400
-"""Memories that are archived in one transaction: few enough that other writers wait for under a second."""
+BATCH, MOST = 400, 2000
+"""Memories that are archived in one transaction: at least, and at most."""
 
 LIVES = 2000
 """Lives that are changed in one transaction."""
@@ -185,7 +186,7 @@ def _archive(tools: Tools, decided: Plan, done: Outcome) -> None:
 
 def _take(tools: Tools, decided: Plan, items: Sequence[Item], done: Outcome) -> int:
     gone = 0
-    for batch in _in_time(tools, items, BATCH, done):
+    for batch in _in_time(tools, items, Pace(BATCH, MOST), done):
         wanted = {item.id: item for item in batch}
         while wanted:
             try:
@@ -230,7 +231,7 @@ def _removals(tools: Tools, decided: Plan, items: Collection[Item]) -> list[Remo
 
 def _supersede(tools: Tools, decided: Plan, done: Outcome) -> None:
     items = [item for item in decided.items if item.action == "supersede" and item.rule != MERGED]
-    for batch in _in_time(tools, items, BATCH, done):
+    for batch in _in_time(tools, items, Pace(BATCH, BATCH), done):
         with tools.catalog.database.write():
             standing = _unchanged(tools, batch, done)
             done.superseded += supersede(tools.catalog, tools.run, standing, now=tools.now)
@@ -241,7 +242,7 @@ def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
     merger = Merger(
         tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
     )
-    for batch in _in_time(tools, decided.merges, Merger.AT_ONCE, done):
+    for batch in _in_time(tools, decided.merges, Merger.pace(), done):
         made, merged, hidden = merger.merge(batch)
         done.made += made
         done.merged += merged
@@ -258,7 +259,7 @@ def _live(tools: Tools, decided: Plan, done: Outcome) -> None:
         for item in decided.items
         if item.action in {"promote", "reprieve"} or (item.action == "keep" and item.life)
     ]
-    for batch in _in_time(tools, items, LIVES, done):
+    for batch in _in_time(tools, items, Pace(LIVES, LIVES), done):
         with tools.catalog.database.write():
             standing = _unchanged(tools, batch, done)
             before = tools.catalog.lives.of(item.id for item in standing)
@@ -289,11 +290,16 @@ def _unchanged(tools: Tools, items: Sequence[Item], done: Outcome) -> list[Item]
     return standing
 
 
-def _in_time(tools: Tools, items: Sequence[T], size: int, done: Outcome) -> Iterator[list[T]]:
+def _in_time(tools: Tools, items: Sequence[T], pace: Pace, done: Outcome) -> Iterator[Sequence[T]]:
     """Yield the items in batches while there is time; tell when it is up."""
-    for batch in batches(items, size):
+    place = 0
+    while place < len(items):
         if tools.late():
             done.stopped = True
             return
+        batch = items[place : place + pace.size]
+        began = time.monotonic()
         yield batch
+        pace.took(len(batch), time.monotonic() - began)
+        place += len(batch)
         tools.progress.advance(len(batch))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ragmem.catalog.archive import Removal
+from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.gc_runs import GcChange
 from ragmem.catalog.lives import LifeRow
@@ -14,14 +15,19 @@ from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.gc_items import Item, Merging, seen
 from ragmem.services.gc_marks import supersede
+from ragmem.services.index import BATCH as INDEXED
 from ragmem.services.index import forget, put_again
+from ragmem.services.pace import Pace
 
 
 class Merger:
     """Merges in one run; `skipped` counts memories that had changed, `note` says why it could not go on."""
 
-    AT_ONCE = 48
-    """Merged memories that are made in one transaction, and whose originals go in the next."""
+    AT_ONCE = 48, 480
+    """Merged memories that are made, and whose originals go then: so many at least, and at most."""
+
+    AIM_S = 1.5
+    """Seconds in which they are: several transactions, of which none takes the half."""
 
     def __init__(
         self,
@@ -42,6 +48,11 @@ class Merger:
         self.skipped = 0
         self.note = ""
 
+    @classmethod
+    def pace(cls) -> Pace:
+        """Return how many are to be merged at once."""
+        return Pace(*cls.AT_ONCE, aim=cls.AIM_S)
+
     def merge(self, merges: Sequence[Merging]) -> tuple[int, int, int]:
         """Make memories of theirs; return how many were made, archived for them, and hidden behind them."""
         made = self._make(merges)
@@ -59,18 +70,20 @@ class Merger:
 
     def _make(self, merges: Sequence[Merging]) -> list[Merging]:
         with self._catalog.database.write():
-            outdated = self._outdated(merges)
+            members = self._entries(merges)
+            outdated = self._outdated(merges, members)
             fresh = [one for one in merges if not outdated.intersection(one.members)]
             self.skipped += sum(len(one.members) for one in merges) - sum(len(one.members) for one in fresh)
             self._catalog.memories.accept([(one.memory, one.chunks) for one in fresh])
             self._catalog.gc_runs.link(self._run, {one.memory.id: one.members for one in fresh})
-            self._catalog.lives.put(self._lives(fresh), now=self._now)
+            self._catalog.lives.put(self._lives(fresh, members), now=self._now)
             self._catalog.gc_runs.note(
                 self._run, "made", [GcChange(one.memory.id, "", one.memory.content_hash) for one in fresh]
             )
             self._catalog.gc_runs.add(self._run, {"make/cluster": len(fresh)} if fresh else {})
         try:
-            put_again(self._catalog, self._store, [one.memory.id for one in fresh])
+            for part in batches((one.memory.id for one in fresh), INDEXED):
+                put_again(self._catalog, self._store, part)
         except BackendError as error:
             # Until a merged memory can be found by its meaning, its originals are worth more.
             self.note = error.told
@@ -78,9 +91,9 @@ class Merger:
             return []
         return fresh
 
-    def _lives(self, merges: Sequence[Merging]) -> list[LifeRow]:
+    @staticmethod
+    def _lives(merges: Sequence[Merging], members: Mapping[str, Entry]) -> list[LifeRow]:
         """Return the lives of merged memories: proven, but of those made of what is worth little alone."""
-        members = self._entries(merges)
         worthy = {key for key, one in members.items() if one.protected or one.memory.tier is Tier.INGEST}
         return [
             LifeRow(
@@ -123,14 +136,14 @@ class Merger:
             nonlocal marked
             there = self._catalog.memories.hashes(one.memory.id for one in made)
             lost = {key for one in made if one.memory.id not in there for key in one.members}
-            if outdated := lost | self._outdated(made):
+            members = self._entries(made)
+            if outdated := lost | self._outdated(made, members):
                 self.skipped += sum(len(one.members) for one in made if outdated.intersection(one.members))
                 raise OutdatedError(outdated)
             marked = supersede(self._catalog, self._run, [self._items[key] for key in hidden], now=self._now)
-            memories = self._catalog.memories.get(successor)
             return [
-                Removal(memories[key], self._items[key].rule, self._items[key].reason, successor[key])
-                for key in memories
+                Removal(members[key].memory, self._items[key].rule, self._items[key].reason, after)
+                for key, after in successor.items()
             ]
 
         gone = take_out(
@@ -144,9 +157,8 @@ class Merger:
         )
         return len(gone), marked
 
-    def _outdated(self, merges: Sequence[Merging]) -> set[str]:
+    def _outdated(self, merges: Sequence[Merging], entries: Mapping[str, Entry]) -> set[str]:
         """Return the members that are not what they were when it was decided to merge them."""
-        entries = self._entries(merges)
         return {
             key
             for one in merges

@@ -1,0 +1,23 @@
+"""How much is done in one transaction: as much as others who want to write can wait for, and no less."""
+
+AIM_S = 0.5
+"""Seconds that a transaction is to take: other writers wait for under a second."""
+
+
+class Pace:
+    """How many things are done at once: so many as the last ones show to take `aim` seconds.
+
+    Between `least` and `most`. Ids are in no order, so that each transaction writes most pages of all indexes
+    anew, however few memories it is about: two large ones write half of what four do.
+    """
+
+    def __init__(self, least: int, most: int, *, aim: float = AIM_S) -> None:
+        self.size = least
+        self._least = least
+        self._most = most
+        self._aim = aim
+
+    def took(self, count: int, seconds: float) -> None:
+        """Take note of how long so many took."""
+        fitting = int(count * self._aim / max(seconds, 1e-3))
+        self.size = min(max(fitting, self._least), self._most)

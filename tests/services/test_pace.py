@@ -1,0 +1,23 @@
+"""How much is done in one transaction."""
+
+import pytest
+
+from ragmem.services.pace import AIM_S, Pace
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "expected"),
+    [
+        (100, AIM_S, 100),
+        (100, AIM_S / 2, 200),
+        (100, AIM_S / 100, 400),
+        (100, AIM_S * 4, 50),
+        (100, 0.0, 400),
+        (0, 0.0, 50),
+    ],
+)
+def test_as_many_follow_as_fit_the_time(count, seconds, expected):
+    pace = Pace(50, 400)
+    assert pace.size == 50
+    pace.took(count, seconds)
+    assert pace.size == expected

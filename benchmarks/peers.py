@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,12 @@ def main() -> None:
     parser.add_argument(
         "--engine", default="auto", help="of the bundled model, for the vectors that are given"
     )
+    parser.add_argument(
+        "--ingest-limit",
+        type=float,
+        metavar="SECONDS",
+        help=f"that a tool may take to store all files ({FULL.ingest_timeout:.0f}); one that takes longer failed",
+    )
     options = parser.parse_args()
     # So that an ended run ends its tools and removes their folders.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -59,6 +66,8 @@ def main() -> None:
     wanted = options.only.split(",") if options.only else [peer.name for peer in PEERS]
     peers = [ours, *(peer for peer in PEERS if peer.name in wanted)]
     extent = SMALL if options.quick else FULL
+    if options.ingest_limit:
+        extent = replace(extent, ingest_timeout=options.ingest_limit)
     document: dict[str, Any] = {"benchmark": "peers", "machine": about, "corpora": []}
     with common.temporary_folder("peers") as place, vectors(options.engine) as embeddings:
         pythons = interpreters(peers, options.peers.resolve())

@@ -26,6 +26,7 @@ def found(
     query: str,
     *,
     limit: int,
+    memories: int | None,
     projects: Sequence[str] | None,
     also: Sequence[str],
     phrases: Sequence[str],
@@ -60,19 +61,32 @@ def found(
         words = float(corpus.words[-1] if chosen is None else corpus.lengths[chosen].sum(dtype=np.float64))
         scores = _of_chunks(corpus, matching, idf, max(1.0, words / total))
         wanted = Wanted.among(connection, corpus, phrases, excluded) if phrases or excluded else None
-        best = _best(corpus, scores, limit, wanted).tolist()
+        best = _of_so_many(corpus, _best(corpus, scores, limit, wanted), memories).tolist()
         names = _names(connection, corpus, best)
-        known = places_of(connection, corpus, also) | {
-            names[place][0]: (place, names[place][1]) for place in best
-        }
-    places = [place for place, _ in known.values()]
-    ids = {int(corpus.memory_of[place]): identifier for place, identifier in known.values()}
-    memories = _of_memories(corpus, list(ids), matching, idf, max(1.0, words / int(searched.sum())))
+        known = {names[place][0]: (place, names[place][1]) for place in best}
+        known |= places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
+    places = np.array([place for place, _ in known.values()], dtype=np.intp)
+    owners = corpus.memory_of[places]
+    ids = dict(zip(owners.tolist(), (identifier for _, identifier in known.values()), strict=True))
+    coverage, wholes = _spoken_for(
+        corpus,
+        places,
+        list(ids),
+        matching=matching,
+        idf=idf,
+        average=max(1.0, words / int(searched.sum())),
+    )
+    opens = (corpus.firsts[owners] == places).tolist()
     return LexicalHits(
         [Hit(*names[place], rank, float(scores[place])) for rank, place in enumerate(best, start=1)],
-        coverage=dict(zip(known, _coverage(matching, idf, places), strict=True)),
+        coverage=dict(zip(known, coverage, strict=True)),
         scores=dict(zip(known, scores[places].tolist(), strict=True)),
-        memories=dict(zip(ids.values(), memories, strict=True)),
+        memories=dict(zip(ids.values(), wholes, strict=True)),
+        openings={
+            identifier: chunk
+            for (chunk, (_, identifier)), first in zip(known.items(), opens, strict=True)
+            if first
+        },
         best_possible=float(idf.sum() * (K1 + 1)),
         frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
     )
@@ -119,16 +133,6 @@ def _often(places: Array, found: Found) -> Array:
     return there
 
 
-def _coverage(matching: Sequence[Found], idf: Array, places: Sequence[int]) -> list[float]:
-    """Return the coverage of some chunks."""
-    sought, back = np.unique(np.array(places, dtype=np.intp), return_inverse=True)
-    covered = np.zeros(len(sought))
-    for share, found in zip(idf / idf.sum(), matching, strict=True):
-        covered += share * (_often(sought, found) > 0)
-    shares: list[float] = covered[back].tolist()
-    return shares
-
-
 def _best(corpus: Corpus, scores: Array, limit: int, wanted: Wanted | None) -> Array:
     """Return the places of the best chunks, equal ones in the order of memory ids and of the text."""
     places = np.flatnonzero(scores > 0)
@@ -139,6 +143,14 @@ def _best(corpus: Corpus, scores: Array, limit: int, wanted: Wanted | None) -> A
         places = places[reached >= np.partition(reached, len(reached) - limit)[len(reached) - limit]]
     places = places[np.lexsort((places, corpus.order[corpus.memory_of[places]], -scores[places]))]
     return places[:limit] if wanted is None else wanted.first(places, limit)
+
+
+def _of_so_many(corpus: Corpus, places: Array, memories: int | None) -> Array:
+    """Return the beginning of a list of chunks that has so many memories; all of it for None."""
+    if memories is None:
+        return places
+    beginnings = np.sort(np.unique(corpus.memory_of[places], return_index=True)[1])
+    return places if len(beginnings) <= memories else places[: beginnings[memories]]
 
 
 def _names(connection: Connection, corpus: Corpus, places: Sequence[int]) -> dict[int, tuple[str, str]]:
@@ -161,23 +173,37 @@ def _names(connection: Connection, corpus: Corpus, places: Sequence[int]) -> dic
     return {place: found[key] for place, key in zip(places, keys, strict=True)}
 
 
-def _of_memories(
-    corpus: Corpus, memories: Sequence[int], matching: Sequence[Found], idf: Array, average: float
-) -> list[tuple[float, float]]:
-    """Return score and coverage of the memories at some places, each taken as one text."""
+def _spoken_for(
+    corpus: Corpus,
+    chunks: Array,
+    memories: Sequence[int],
+    *,
+    matching: Sequence[Found],
+    idf: Array,
+    average: float,
+) -> tuple[list[float], list[tuple[float, float]]]:
+    """Return the coverage of some chunks, and score and coverage of their memories, each taken as one text.
+
+    `memories` are the places of the memories of all these chunks, each once.
+    """
     if not memories:
-        return []
+        return [], []
     order = np.argsort(memories)
     sizes = corpus.counts[memories][order].astype(np.intp)
     starts = np.cumsum(sizes) - sizes
     places = np.repeat(corpus.firsts[memories][order] - starts, sizes) + np.arange(sizes.sum())
+    shares = idf / idf.sum()
+    sought = np.searchsorted(places, chunks)
+    covered = np.zeros(len(chunks))
     often = np.zeros((len(idf), len(memories)))
-    for row, found in enumerate(matching):
-        often[row, order] = np.add.reduceat(_often(places, found), starts)
+    for row, (share, found) in enumerate(zip(shares, matching, strict=True)):
+        here = _often(places, found)
+        covered += share * (here[sought] > 0)
+        often[row, order] = np.add.reduceat(here, starts)
     firsts = corpus.firsts[memories]
     lengths = corpus.words[firsts + corpus.counts[memories]] - corpus.words[firsts]
     damping = K1 * (1 - B + B * lengths / average)
     # Not a product of matrices, whose last digits depend on how many memories there are.
     scores = ((idf * (K1 + 1))[:, np.newaxis] * often / (often + damping)).sum(axis=0)
-    coverage = ((idf / idf.sum())[:, np.newaxis] * (often > 0)).sum(axis=0)
-    return list(zip(scores.tolist(), coverage.tolist(), strict=True))
+    coverage = (shares[:, np.newaxis] * (often > 0)).sum(axis=0)
+    return covered.tolist(), list(zip(scores.tolist(), coverage.tolist(), strict=True))

@@ -11,6 +11,7 @@ def search(
     query: str,
     *,
     limit: int,
+    memories: int | None = None,
     projects: Sequence[str] | None = None,
     also: Sequence[str] = (),
     phrases: Sequence[str] = (),
@@ -18,6 +19,7 @@ def search(
 ) -> LexicalHits:
     """Return the best chunks by BM25 that contain any word of the query, of these projects (None: all).
 
+    At most `limit` chunks, and those before the first one of a memory too many where `memories` is given.
     `also` are ids of chunks that are scored beside the hits, 0 where they share no word; those that are not
     there are left out. Only memories are found in which all `phrases` occur and none of `excluded`, words or
     phrases. No word, no hits. Raises StoreDamagedError where the index is damaged.
@@ -25,7 +27,14 @@ def search(
     from ragmem.catalog.bm25 import found  # noqa: PLC0415 - numpy, which a start-up must not load
 
     return found(
-        database, query, limit=limit, projects=projects, also=also, phrases=phrases, excluded=excluded
+        database,
+        query,
+        limit=limit,
+        memories=memories,
+        projects=projects,
+        also=also,
+        phrases=phrases,
+        excluded=excluded,
     )
 
 

@@ -113,9 +113,9 @@ def outline_from(row: Sequence[Any]) -> Outline:
             source,
             project,
             spec,
-            Kind(kind),
-            Category(category),
-            State(state),
+            _KINDS.get(kind) or Kind(kind),
+            _CATEGORIES.get(category) or Category(category),
+            _STATES.get(state) or State(state),
             () if tags == "[]" else tuple(orjson.loads(tags)),
             from_stamp(event_at),
         )

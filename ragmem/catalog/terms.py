@@ -55,14 +55,16 @@ class LexicalHits:
 
     `scores` (BM25) and `coverage` (0..1: the share of the query's idf mass whose words occur) are of the
     hits' chunks and of those that were asked for; `memories` has both for each of their memories, taken as
-    one text. `best_possible` is what a text full of the query's words would reach, `frequencies` the share
-    of the searched chunks that have a word of the query.
+    one text, `openings` the first chunk of those memories of which it is among these chunks. `best_possible`
+    is what a text full of the query's words would reach, `frequencies` the share of the searched chunks that
+    have a word of the query.
     """
 
     hits: list[Hit] = field(default_factory=list)
     coverage: Mapping[str, float] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
     memories: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    openings: Mapping[str, str] = field(default_factory=dict)
     best_possible: float = 0.0
     frequencies: Mapping[str, float] = field(default_factory=dict)
 

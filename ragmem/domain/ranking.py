@@ -43,7 +43,7 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Coll
             if _may_be_one(best, match) and (
                 best.memory.id == match.memory.id
                 or best.memory.content_hash == match.memory.content_hash
-                or _alike(best_words, words)
+                or (near and _alike(best_words, words))
             ):
                 behind.append(match)
                 break
@@ -66,7 +66,9 @@ def _words(text: str) -> frozenset[str]:
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Tell whether two word sets overlap by at least DUPLICATE_JACCARD; empty sets are never alike."""
-    small, large = sorted((len(one), len(other)))
+    small, large = len(one), len(other)
+    if small > large:
+        small, large = large, small
     if not small or small < DUPLICATE_JACCARD * large:
         return False
     common = len(one & other)

@@ -70,10 +70,10 @@ class Gathering:
         if store is not None:
             wide = store.search(asked.text, limit=CHUNKS_FOR_EACH * depth, projects=projects)
             vectors = _of_so_many(wide, depth)
-        self._lexical = self._search([hit.chunk_id for hit in vectors], depth=CHUNKS_FOR_EACH * depth)
+        self._lexical = self._search([hit.chunk_id for hit in vectors], memories=depth)
         self._cosines: dict[str, float] = {}
         self._unknown = 0.0
-        self._take("text", _of_so_many(self._lexical.hits, depth))
+        self._take("text", self._lexical.hits)
         self._take("vectors", self._allowed(vectors))
         self._cosines = {hit.chunk_id: hit.score for hit in vectors if hit.chunk_id in self._owners}
         self._compare()
@@ -99,13 +99,14 @@ class Gathering:
         if speaks:
             self._scores[name] = {hit.chunk_id: hit.score for hit in reversed(hits)}
         if new:
-            more = self._search(new, depth=1)
+            more = self._search(new, memories=1)
             known = self._lexical
             self._lexical = replace(
                 known,
                 scores={**more.scores, **known.scores},
                 coverage={**more.coverage, **known.coverage},
                 memories={**more.memories, **known.memories},
+                openings={**more.openings, **known.openings},
             )
             self._compare()
 
@@ -124,11 +125,12 @@ class Gathering:
                 found[name] = min(mine)
         return found
 
-    def _search(self, also: Sequence[str], *, depth: int) -> LexicalHits:
+    def _search(self, also: Sequence[str], *, memories: int) -> LexicalHits:
         return fulltext.search(
             self._catalog.database,
             self.asked.text,
-            limit=depth,
+            limit=CHUNKS_FOR_EACH * memories,
+            memories=memories,
             projects=self._projects,
             also=also,
             phrases=self.asked.required,
@@ -158,7 +160,8 @@ class Gathering:
         if self._store is None or not self._cosines:
             return
         missing = set(self._owners.values()) - self._openings.keys()
-        self._openings |= self._catalog.memories.openings(missing)
+        found = {key: chunk for key, chunk in self._lexical.openings.items() if key in missing}
+        self._openings |= found | self._catalog.memories.openings(missing - found.keys())
         if isinstance(self._store, ComparesChunks):
             wanted = (self._owners.keys() | set(self._openings.values())) - self._cosines.keys()
             self._cosines |= self._store.similarities(

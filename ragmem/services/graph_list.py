@@ -113,8 +113,13 @@ def graph_list(
     if limit < 1 or not seeds or not isinstance(store, TellsMentions):
         return []
     wanted = [stem(word) for word in terms_of(question)]
-    read = _read(catalog, [hit.chunk_id for hit in seeds[:POOL]], projects)
+    pool = [hit.chunk_id for hit in seeds[:POOL]]
+    read = _read(catalog, pool[:FIRST], projects)
     first = _first(seeds, read)
+    if len(first) < FIRST:
+        # Some of them are gone, of other projects, or of one memory.
+        read |= _read(catalog, pool[FIRST:], projects)
+        first = _first(seeds, read)
     open_words = {
         hit.chunk_id: [word for word in wanted if word not in read[hit.chunk_id].words] for hit in first
     }
@@ -122,6 +127,9 @@ def graph_list(
     if not first:
         return []
     named = _named(catalog, store, question, [read[hit.chunk_id].passage for hit in first])
+    if not any(named.values()):
+        return []
+    read |= _read(catalog, [chunk for chunk in pool if chunk not in read], projects)
     rarest = sorted((name.known for names in named.values() for name in names), key=len)
     beyond = dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in read)
     read |= _read(catalog, list(beyond)[:BEYOND], projects)

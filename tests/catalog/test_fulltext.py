@@ -220,6 +220,26 @@ def test_a_memory_that_has_all_words_somewhere_is_covered_as_one_text(catalog, m
     assert score > 0
 
 
+def test_hits_end_before_a_memory_too_many_and_the_first_chunks_are_told(catalog, make):
+    filler = "nothing of it here. " * 5
+    long = f"{filler}\n\nokapi okapi. {filler}\n\nokapi. {filler}"
+    catalog.memories.accept([make("long", long, title="-"), make("short", "okapi", title="-")])
+    every = search(catalog.database, "okapi", limit=10)
+    owners = [hit.memory_id for hit in every.hits]
+    assert len(owners) == 3
+    assert len(set(owners)) == 2
+    first = search(catalog.database, "okapi", limit=10, memories=1)
+    assert first.hits == every.hits[: len(first.hits)]
+    assert owners[len(first.hits)] != owners[0]
+    assert {hit.memory_id for hit in first.hits} == {owners[0]}
+    assert search(catalog.database, "okapi", limit=10, memories=2).hits == every.hits
+    # The first chunk of the long one has no word of the query, and is told where it was asked for.
+    known = catalog.memories.openings(set(owners))
+    short = next(key for key, chunk in known.items() if chunk in every.scores)
+    assert every.openings == {short: known[short]}
+    assert search(catalog.database, "okapi", limit=10, also=list(known.values())).openings == known
+
+
 def test_a_phrase_must_occur_word_for_word(catalog, make):
     catalog.memories.accept(
         [

@@ -70,6 +70,14 @@ def test_a_name_is_found_in_the_text_of_another_hit_where_the_graph_does_not_hav
     assert asked(memory, seeds(memory, "start", "answer", scores=(1.0, 0.1))) == ["answer"]
 
 
+def test_what_is_gone_or_the_same_memory_is_no_start(memory):
+    fill(memory, {"start": START, "answer": ANSWER, "noise": "The team meets Anna Berg on Mondays."})
+    hits = seeds(memory, "noise", "noise", "noise", "start")
+    gone = [Hit(f"gone{rank}", "gone", rank, 1.0) for rank in range(1, 5)]
+    assert asked(memory, hits) == ["answer"]
+    assert asked(memory, [*gone, *hits]) == ["answer"]
+
+
 def test_what_adds_nothing_to_the_question_is_no_candidate(memory):
     fill(memory, {"start": START, "same": "They painted Lighthouse white in Genoa with Paolo Conti."})
     assert asked(memory, seeds(memory, "start")) == []

@@ -337,6 +337,19 @@ class ShowsVectors(Protocol):
 
 
 @runtime_checkable
+class ReadElsewhere(Protocol):
+    """What a store in the catalog's database may offer besides: to be read by other processes."""
+
+    def reader(self) -> Callable[[Any], Store]:
+        """Return what makes a store of the catalog's database as another process opened it.
+
+        It can be pickled; the store it makes is only read from, and shows what this one does without loading
+        a model. Raises BackendError where the model that answers cannot be had.
+        """
+        ...
+
+
+@runtime_checkable
 class TellsMentions(Protocol):
     """What a store may offer beside `Store`: which entities a chunk names, and where else they are named."""
 

@@ -4,22 +4,19 @@ Connections are made on the way where they are missing: they follow from what is
 can be made again.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
-from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
-from ragmem.domain.model import State
+from ragmem.domain.lifecycle import Decision, LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import ShowsVectors, Store
-from ragmem.services.connecting import connect, nearest
-from ragmem.services.gc_items import MERGED, RULES, Item, Merging, Plan, item_of
-from ragmem.services.gc_lifecycle import ALONE, Fate, not_compared
+from ragmem.services.connecting import connect
+from ragmem.services.gc_items import MERGED, RULES, Item, Merging, Plan
+from ragmem.services.gc_project import Asked
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
-from ragmem.services.gc_workers import Job, fates
-from ragmem.services.judge import chunks_of
-from ragmem.services.likeness import to_compare
+from ragmem.services.gc_workers import plans
 from ragmem.services.progress import Progress, Silent
 
 
@@ -60,37 +57,31 @@ def plan(
     unfinished = list(unsettled(catalog, store, removing=removing)) if whole else []
     known = catalog.overview.counts()["project"]
     wanted = sorted(known if projects is None else set(projects).intersection(known))
-    made = _Made()
     told.begin("planning", sum(known[project] for project in wanted))
-    described = {decision.id: decision for decision in (*removals, *unfinished)}
-    jobs = (
-        _job(
-            catalog,
-            store,
-            project,
-            removing=removing,
-            described=described,
-            policy=policy,
-            compared=not waiting.get(project, 0),
-        )
+    described = _by_project(catalog, (*removals, *unfinished))
+    asked = (
+        Asked(project, known[project], described.get(project, {}), policy, sizes, not waiting.get(project, 0))
         for project in wanted
     )
-    for job, fate in fates(jobs, workers=workers):
-        if job.compared:
-            _spare(catalog, store, fate)
-        made.add(job.entries, fate, described=described, sizes=sizes)
-        told.advance(len(job.entries))
-    strangers = [
-        Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in made.hashes
-    ]
-    items = [_only(item, rules) for item in (*made.items, *strangers)]
-    asked = {item.id for item in items if item.action != "keep"}
+    found: list[Item] = []
+    merges: list[Merging] = []
+    hashes: dict[str, str] = {}
+    searched = 0
+    for _, part in plans(catalog, store, asked, workers=workers):
+        found += part.items
+        merges += part.merges
+        hashes |= part.hashes
+        searched += part.searched
+        told.advance(len(part.items))
+    strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in hashes]
+    items = [_only(item, rules) for item in (*found, *strangers)]
+    doing = {item.id for item in items if item.action != "keep"}
     return Plan(
         items=tuple(items),
-        memories=made.memories,
-        searched=made.searched,
-        merges=tuple(one for one in made.merges if asked.issuperset(one.members)),
-        hashes={key: made.hashes[key] for item in items for key in item.others if key in made.hashes},
+        memories=len(found),
+        searched=searched,
+        merges=tuple(one for one in merges if doing.issuperset(one.members)),
+        hashes={key: hashes[key] for item in items for key in item.others if key in hashes},
         sweep=store.sweep(dry_run=True) if whole and (not rules or UNOWNED in rules) else {},
         expired=catalog.archive.expired(now=now, keep=keep),
         uncompared=sum(waiting.values()),
@@ -106,83 +97,12 @@ def _only(item: Item, rules: Collection[str]) -> Item:
     )
 
 
-def _job(
-    catalog: Catalog,
-    store: Store,
-    project: str,
-    *,
-    removing: Collection[str],
-    described: Mapping[str, Decision],
-    policy: LifecyclePolicy,
-    compared: bool,
-) -> Job:
-    entries = catalog.lives.entries([project], policy=policy)
-    staying = [entry for entry in entries if entry.id not in removing]
-    here = {entry.id for entry in staying}
-    connections = [
-        one for one in catalog.connections.of([project]) if one.first in here and one.second in here
-    ]
-    settled = frozenset(here.intersection(described))
-    free = [entry for entry in staying if entry.id not in settled] if compared else []
-    return Job(entries, staying, connections, to_compare(catalog, store, free), policy, compared, settled)
-
-
-def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:
-    """Let those live on that are not alone when all of their project is looked at.
-
-    Where memories are many, or a few new ones come to many, connections are looked for in places only.
-    """
-    ending = [key for key, decision in fate.decisions.items() if decision.rule in ALONE]
-    outlines = catalog.memories.outlines(ending)
-    indexed = [key for key in ending if key in outlines and outlines[key].state is State.INDEXED]
-    found = nearest(catalog, store, indexed)
-    for key in indexed:
-        if key not in found:
-            fate.decisions[key] = not_compared(fate.decisions[key])
-        elif found[key] > 0:
-            reason = f"connected after all, by {found[key]:.2f}, when all of its project is looked at"
-            fate.decisions[key] = Decision(key, "keep", "connected", reason, age=fate.decisions[key].age)
-
-
-class _Made:
-    """What the projects add to the plan."""
-
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-        self.merges: list[Merging] = []
-        self.hashes: dict[str, str] = {}
-        self.memories = 0
-        self.searched = 0
-
-    def add(
-        self,
-        entries: Sequence[Entry],
-        fate: Fate,
-        *,
-        described: Mapping[str, Decision],
-        sizes: ChunkingSettings,
-    ) -> None:
-        """Add the memories of one project; of those in `described` other rules have decided."""
-        self.memories += len(entries)
-        self.searched += sum(not entry.superseded_by for entry in entries)
-        for entry in entries:
-            decision = described.get(entry.id) or fate.decisions.get(entry.id) or _kept(entry)
-            self.items.append(item_of(decision, entry))
-            self.hashes[entry.id] = entry.memory.content_hash
-        self.merges += _merges(fate, sizes)
-
-
-def _kept(entry: Entry) -> Decision:
-    return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
-
-
-def _merges(fate: Fate, sizes: ChunkingSettings) -> list[Merging]:
-    found = []
-    for cluster in fate.clusters:
-        staying = tuple(entry.id for entry in cluster.members if entry.protected)
-        leaving = tuple(entry.id for entry in cluster.members if not entry.protected)
-        chunks = chunks_of(cluster.memory, sizes)
-        found.append(Merging(cluster.memory, chunks, leaving, staying, cluster.superseded))
+def _by_project(catalog: Catalog, decisions: Iterable[Decision]) -> dict[str, dict[str, Decision]]:
+    """Return project -> id -> decision, of memories that are there."""
+    known = {decision.id: decision for decision in decisions}
+    found: dict[str, dict[str, Decision]] = {}
+    for key, outline in catalog.memories.outlines(known).items():
+        found.setdefault(outline.project, {})[key] = known[key]
     return found
 
 

@@ -1,57 +1,55 @@
 """Decide on many projects at once, in as many processes: the rules read every text, and need nothing else."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-from ragmem.domain.lifecycle import Connection, Entry, LifecyclePolicy
-from ragmem.services.gc_lifecycle import Fate, fate_of
+from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.ports import ReadElsewhere, Store
+from ragmem.services.gc_project import Asked, Planned, planned
 from ragmem.services.side_by_side import SideBySide
-
-if TYPE_CHECKING:
-    from ragmem.services.alike_pairs import AlikePairs
 
 LARGE = 15_000
 """Memories of a project that is too much for one process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """The memories of one project, with all that `fate_of` asks for."""
+class _Elsewhere:
+    """A project that another process decides on, which reads it from the same file."""
 
-    entries: Sequence[Entry]
-    staying: Sequence[Entry]
-    connections: Sequence[Connection]
-    comparing: Sequence["AlikePairs"]
-    """What tells which of the memories are alike."""
-    policy: LifecyclePolicy
-    compared: bool
-    settled: frozenset[str]
+    home: Path
+    reader: Callable[[Any], Store]
+    asked: Asked
 
-
-def decide(job: Job, processes: SideBySide | None = None) -> Fate:
-    """Return what becomes of the memories of a job."""
-    return fate_of(
-        job.staying,
-        job.connections,
-        alike=[pair for part in job.comparing for pair in part.found()],
-        policy=job.policy,
-        compared=job.compared,
-        settled=job.settled,
-        processes=processes,
-    )
+    def planned(self) -> Planned:
+        with closing(Catalog.at(self.home)) as catalog:
+            return planned(catalog, self.reader(catalog.database), self.asked)
 
 
-def fates(jobs: Iterable[Job], *, workers: int) -> Iterator[tuple[Job, Fate]]:
-    """Yield each job with its outcome, in order; with one worker in this process.
+def plans(
+    catalog: Catalog, store: Store, asked: Iterable[Asked], *, workers: int
+) -> Iterator[tuple[Asked, Planned]]:
+    """Yield each project with what it adds to the plan, in order; with one worker from this process.
 
-    A few jobs are held at a time; on a large one all processes work together.
-    A process that ends early is a BrokenProcessPool.
+    On a large project all processes work together, and so they do where other processes cannot read what is
+    stored. Raises BackendError; a process that ends early is a BrokenProcessPool.
     """
+    reader = _reader(catalog, store) if workers > 1 else None
     with SideBySide(workers) as processes:
-        for large, some in groupby(jobs, key=lambda job: len(job.staying) >= LARGE):
-            if large:
-                yield from ((job, decide(job, processes)) for job in some)
+        for small, some in groupby(asked, key=lambda one: one.memories < LARGE):
+            if small and reader:
+                elsewhere = (_Elsewhere(catalog.database.home, reader, one) for one in some)
+                yield from ((one.asked, done) for one, done in processes.each(_Elsewhere.planned, elsewhere))
             else:
-                yield from processes.each(decide, some)
+                yield from ((one, planned(catalog, store, one, processes)) for one in some)
+
+
+def _reader(catalog: Catalog, store: Store) -> Callable[[Any], Store] | None:
+    """Return what opens the store in another process; None where the two cannot be opened there."""
+    if isinstance(catalog.database, SQLiteDatabase) and isinstance(store, ReadElsewhere):
+        return store.reader()
+    return None

@@ -18,6 +18,9 @@ from ragmem.domain.redaction import Rules, put_in_force, rules_in_force
 Given = TypeVar("Given")
 Done = TypeVar("Done")
 
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Variables by which the libraries below numpy are told how many threads multiply matrices."""
+
 AT_ONCE = 250
 """Small pieces that are handed over together."""
 
@@ -82,6 +85,9 @@ def _several(work: Callable[[Given], Done], given: Sequence[Given]) -> list[Done
 def _begin(rules: Rules) -> None:
     """Find secrets as the process that waits for this one does, let that one hear of ^C, and end with it."""
     put_in_force(rules)
+    # As many threads in each process as there are cores would wait for each other; numpy is not loaded yet.
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # One that was killed tells nobody, and a process of a pool would wait for its work for ever.
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -69,7 +69,7 @@ def merged(tmp_path, monkeypatch):
             ids = sorted(one.id for one in stored)
             links = [Connection(a, b, 0.8, 0.8, 0.8) for a in ids for b in ids if a < b]
             monkeypatch.setattr("ragmem.services.gc_plan._connected", lambda *_, **__: ({}, ""))
-            monkeypatch.setattr("ragmem.services.gc_plan.to_compare", lambda *_: [Compared(links)])
+            monkeypatch.setattr("ragmem.services.gc_project.to_compare", lambda *_: [Compared(links)])
             done = memory.apply_gc(memory.plan_gc())
             (found,) = memory.catalog.memories.each()
             return found, done, model

@@ -58,9 +58,9 @@ def connected(memory, monkeypatch):
         return dict.fromkeys(wanted, 0.0)
 
     monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
-    monkeypatch.setattr("ragmem.services.gc_plan.nearest", alone)
+    monkeypatch.setattr("ragmem.services.gc_project.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
-    monkeypatch.setattr("ragmem.services.gc_plan.to_compare", lambda *_: [Compared(of())])
+    monkeypatch.setattr("ragmem.services.gc_project.to_compare", lambda *_: [Compared(of())])
 
     def link(*ids):
         links.extend(Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high)

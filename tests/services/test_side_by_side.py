@@ -5,18 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from known_likeness import Compared
 
-from ragmem.config import ChunkingSettings
-from ragmem.domain.lifecycle import Connection, Entry, LifecyclePolicy
-from ragmem.domain.model import Draft, Scope, State
+from ragmem.domain.connections import Scale
+from ragmem.domain.model import Draft, Scope
 from ragmem.services import gc_workers
-from ragmem.services.gc_workers import Job, fates
-from ragmem.services.judge import judge
 from ragmem.services.side_by_side import SideBySide
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,42 +28,36 @@ TEXTS = [
     "A slow queue keeps its rows until a worker says so.",
     "Lint fails on generated files, so they are left out by pyproject.toml.",
 ]
-MAILER = (2, 3, 4)
-
-
-def entry(number, text):
-    at = START + timedelta(hours=number)
-    draft = Draft("ingest", f"/handed/{number}", text, event_time=at, scope=Scope("kitchen"))
-    memory = judge(draft, now=START, sizes=ChunkingSettings(), rule="off").memory
-    return Entry(replace(memory, state=State.INDEXED), number)
 
 
 @pytest.fixture
-def job():
-    entries = [entry(number, text) for number, text in enumerate(TEXTS)]
-    ids = sorted(entries[number].id for number in MAILER)
-    linked = [Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high]
-    policy = LifecyclePolicy(age_after=2)
-    return Job(entries, entries, linked, [Compared(linked)], policy, compared=True, settled=frozenset())
+def projects(open_memory, store):
+    """Return a memory with two projects."""
+    memory = open_memory(RAGMEM_STORE_BACKEND=store, RAGMEM_LIFECYCLE_AGE_AFTER="2")
+    memory.prepare()
+    for project, texts in (("kitchen", TEXTS), ("pantry", TEXTS[:9])):
+        at = [START + timedelta(hours=number) for number in range(len(texts))]
+        drafts = [
+            Draft("ingest", f"/{project}/{number}", text, event_time=at[number], scope=Scope(project))
+            for number, text in enumerate(texts)
+        ]
+        memory.ingest(drafts, rule="off")
+    memory.catalog.connections.keep_scale("fake-hash", Scale(0.1, 0.6, 30, 100), now=START, anew=False)
+    return memory
 
 
-def test_processes_that_work_on_one_project_together_decide_as_one_does(job, monkeypatch):
-    monkeypatch.setattr(gc_workers, "LARGE", 1)
+@pytest.mark.parametrize(
+    ("store", "large"),
+    [("lightrag", 100), ("lightrag", len(TEXTS)), ("fake", 100)],
+    ids=["all small", "one large", "nobody else can read"],
+)
+def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
+    alone = projects.plan_gc()
+    monkeypatch.setattr(gc_workers, "LARGE", large)
 
-    ((_, alone),) = fates([job], workers=1)
-    ((_, together),) = fates([job], workers=2)
-
-    rules = {decision.rule for decision in alone.decisions.values()}
-    assert {"template", "moved", "cluster", "no-substance", "substance"} <= rules
-    assert (together.decisions, together.clusters) == (alone.decisions, alone.clusters)
-
-
-def test_large_and_small_projects_come_in_the_order_of_the_jobs(job, monkeypatch):
-    monkeypatch.setattr(gc_workers, "LARGE", len(TEXTS))
-    small = replace(job, entries=job.entries[:3], staying=job.staying[:3])
-    jobs = [small, job, small, small, job]
-
-    assert [done for done, _ in fates(jobs, workers=2)] == jobs
+    assert projects.plan_gc(workers=2) == alone
+    assert {"template", "moved", "cluster", "no-substance", "substance"} <= {one.rule for one in alone.items}
+    assert len(alone.items) == len(TEXTS) + 9
 
 
 def test_what_is_spread_comes_in_order_and_from_another_process():

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -223,6 +224,12 @@ class LightRAGStore:
                 yield from bulk.blocks(self._database, project, model)
             else:
                 yield from bulk.blocks_of(self._database, project, model, memory_ids)
+
+    def reader(self) -> "Callable[[SQLiteDatabase], LightRAGStore]":
+        """Return what another process makes of the database as it opens it: a store to read from."""
+        from ragmem.backends.lightrag.reading import opened
+
+        return partial(opened, self.answering_model())
 
     def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
         """Return the nearest chunks of a project for each vector, best first."""

@@ -54,13 +54,13 @@ def test_the_report_tells_states_and_what_goes_next(api):
 def test_a_large_memory_is_planned_in_several_processes(open_memory, connect, monkeypatch):
     monkeypatch.setattr(tending, "LARGE", 1)
     monkeypatch.setattr(side_by_side, "cores", lambda: 2)
-    asked, fates = [], gc_workers.fates
+    asked, plans = [], gc_workers.plans
 
-    def told(jobs, *, workers):
+    def told(catalog, store, projects, *, workers):
         asked.append(workers)
-        return fates(jobs, workers=1)
+        return plans(catalog, store, projects, workers=1)
 
-    monkeypatch.setattr(gc_plan, "fates", told)
+    monkeypatch.setattr(gc_plan, "plans", told)
     memory = open_memory()
     with connect(memory) as client:
         client.post("/v1/memory/memories", text="The brass tap in the kitchen drips since March.")

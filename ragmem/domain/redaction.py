@@ -9,8 +9,9 @@ from itertools import accumulate
 from typing import Any
 
 from ragmem.domain.private import private_spans
+from ragmem.domain.secret_commands import in_clients
 from ragmem.domain.secret_marks import MARKED, mark
-from ragmem.domain.secret_names import in_clients, in_cookies, in_headers, in_options, named
+from ragmem.domain.secret_names import in_cookies, in_headers, in_options, named
 from ragmem.domain.secret_places import in_addresses, in_files, key_blocks
 from ragmem.domain.secret_shapes import runs, shaped
 from ragmem.domain.secret_values import Secret
@@ -246,7 +247,7 @@ def _found(text: str, raw: bytes, small: bytes) -> list[Secret]:
         *in_headers(text, small),
         *in_cookies(text, small),
         *in_options(text),
-        *in_clients(text, raw),
+        *in_clients(text, raw, small),
         *named(text, raw, small),
     ]
     rules = _InForce.rules

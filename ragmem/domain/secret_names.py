@@ -47,11 +47,15 @@ _ASSIGNED = re.compile(
     rf"(?:(?P<loose>{_LOOSE})|:=|=>|==?|:|%3[Dd]|%3[Aa]|(?<=[A-Za-z])>|(?<=[\"'])\s{{1,4}}value=)"
     rf"\*{{0,2}}[ \t]{{0,8}}+{_VALUE}"
 )
+_BLOCK = r":[ \t]{1,4}[|>][-+1-9]{0,2}[ \t]{0,4}(?:\r?\n|\\r\\n|\\n)[ \t]{1,40}"
+"""Between a name and a value that YAML writes in a line of its own."""
+
 _TOLD = re.compile(
     r"(?i:password|passwd|passphrase|passcode|pwd|secret|token|key|securestring|identified by)"
     rf"{_SUFFIX}{_AFTER}"
     r"(?:(?P<spaced>(?<=[ \t])(?:-String |-b |--body[ =])?)(?!(?:is|to|was|as)[ \t])|"
-    rf"(?:is|to|was|as)[ \t]{{1,4}}|[:=][ \t]*\\?[nr]?\s{{1,4}}|\|[ \t]{{0,32}}+){_VALUE}"
+    rf"(?:is|to|was|as)[ \t]{{1,4}}|(?P<block>{_BLOCK})|[:=][ \t]*\\?[nr]?\s{{1,4}}"
+    rf"|\|[ \t]{{0,32}}+){_VALUE}"
 )
 """Where a value is only told: `the password is ...`, `| password | ... |`."""
 
@@ -129,8 +133,8 @@ def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                 end = max(end, min(start, end + AROUND))
                 before = small[max(0, at - 16) : at].decode()
                 told = found.re is _TOLD
-                if told and group == "bare":
-                    value = _told_value(found, value, before)
+                if told:
+                    value = _told_value(found, value, name, before)
                 if _is_secret(
                     name,
                     value,
@@ -151,12 +155,23 @@ def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
             at = small.find(sought, end)
 
 
-def _told_value(found: re.Match[str], value: str, before: str) -> str:
-    """Return the whole of a value that is told without quotes; nothing where a sentence only goes on."""
-    if found["spaced"] is not None and not before.endswith(("_", "-")):
-        return ""
-    more = _REST.match(found.string, found.start("bare") + len(value))
-    return value + (more.group() if more else "")
+def _told_value(found: re.Match[str], value: str, name: str, before: str) -> str:
+    """Return the whole of a value that is told; nothing where a sentence only goes on."""
+    if not found["mark"]:
+        if found["spaced"] is not None and not before.endswith(("_", "-")):
+            return ""
+        more = _REST.match(found.string, found.start("bare") + len(value))
+        value += more.group() if more else ""
+    return "" if found["block"] is not None and not _is_alone(found, value, name, before) else value
+
+
+def _is_alone(found: re.Match[str], value: str, name: str, before: str) -> bool:
+    """Tell whether a value has its line to itself, and a name that says more than that it is some key."""
+    end = found.start("quoted" if found["mark"] else "bare") + len(value)
+    behind = found.string[end : end + AROUND].lstrip(" \t\"'.!?*")
+    if behind and behind[0] not in "\r\n\\":
+        return False
+    return name not in {"key", "token"} or bool(_SURE_KEY.search(before) and not _TABLE_KEY.search(before))
 
 
 _TOLD_AFTER = frozenset(bytes((code,)) for code in b" \t*`\"'|:=")
@@ -281,35 +296,3 @@ def in_options(text: str) -> Iterator[Secret]:
         name = found["name"] or "password"
         if _is_secret(name, found["value"], before=found["before"] or "", quoted=False):
             yield Secret(*found.span("value"), kind_of(name))
-
-
-_CLIENT = re.compile(
-    r"(?:(?:mysql|mariadb|redis-cli)\w{0,8}[ \t][^\n|;]{0,160}?(?<=[ \t])(?:-p|-a[ \t]{1,3})"
-    r"|(?:docker|podman) login[ \t][^\n|;]{0,160}?(?<=[ \t])-p[ \t]{1,3})"
-    r"[\"']?(?P<value>[^\s\"'`\\]{6,128}+)"
-)
-_PIPED = re.compile(
-    r"(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?[\"']?(?:[\w.-]{1,32}:)?"
-    r"(?P<value>[^\s\"'`\\:|]{6,128}+)[\"']?[ \t]{0,3}\|[ \t]{0,3}"
-    r"(?:sudo[ \t][^\n|;]{0,40}?-S\b|(?:sudo[ \t]{1,3})?chpasswd|[^\n|;]{0,160}?-stdin\b)"
-)
-_COMMANDS = {
-    b"mysql": _CLIENT,
-    b"mariadb": _CLIENT,
-    b"redis-cli": _CLIENT,
-    b"docker login": _CLIENT,
-    b"podman login": _CLIENT,
-    b"echo ": _PIPED,
-    b"printf ": _PIPED,
-}
-
-
-def in_clients(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords that commands take without a name, as an argument or through a pipe."""
-    for sought, pattern in _COMMANDS.items():
-        at = raw.find(sought)
-        while at >= 0:
-            found = pattern.match(text, at)
-            if found and is_mixed(found["value"]) and not is_ordinary(found["value"]):
-                yield Secret(*found.span("value"), "password")
-            at = raw.find(sought, at + 1)

@@ -14,7 +14,7 @@ HINTS = tuple(
     "ragmem -----begin mysql mariadb redis-cli machine kind xox xapp- hooks.slack.com webhook .office.com "
     "aq. ya29. 1//0 whsec_ sg. -us access_token$ :aa hvs. hvb. hvr. .atlasv1. sntry glsa_ glc_ "
     "fm1 fm2 pscale_ dp. ssws /1 azdo q~ aqe abs eyj v1.0- ops_ :54 :64 :65 :*: 1b[ \x1b[ \\e[ 033[ psk= "
-    "kennwort identified securestring chpasswd -stdin sudo login private-lines".split()
+    "kennwort identified securestring /user: /u: chpasswd -stdin sudo login private-lines".split()
 )
 """One of these, in small letters, stands in every text that holds a secret without a long token."""
 

@@ -1,4 +1,4 @@
-"""What domain/relatedness.py says of two memories, of many pairs at once."""
+"""How much the memories of a project have to do with each other, many pairs at once."""
 
 from array import array
 from collections.abc import Callable, Iterable
@@ -98,7 +98,10 @@ class SharedWords:
         return kept
 
     def shared(self, ones: Rows, others: Rows) -> Numbers:
-        """Return how much each of `ones`, in which equal ones follow each other, shares with the other."""
+        """Return how much each of `ones`, in which equal ones follow each other, shares with the other.
+
+        0 is nothing, 1 a lot.
+        """
         if not len(ones):
             return np.empty(0)
         self._learn(np.concatenate([ones, others]))
@@ -125,7 +128,11 @@ class SharedWords:
 
 
 def strengths(scale: Scale, cosines: NDArray[np.float32], shared: Numbers) -> Numbers:
-    """Return the strengths of pairs from their cosines and what they share."""
+    """Return how strongly pairs are connected (0 to 1): from 0.5 they are about one thing.
+
+    Neither cosines nor what they share is enough alone: vectors of a small model are near where the jargon is
+    the same, and words are shared by chance.
+    """
     scaled = (cosines.astype(np.float64) - scale.unrelated) / (scale.related - scale.unrelated)
     near = np.clip(scaled / NEAREST, 0.0, 1.0)
     return np.asarray(BY_WORDS * np.clip(shared, 0.0, 1.0) + (1.0 - BY_WORDS) * near)

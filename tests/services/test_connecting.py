@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 
 from ragmem.backends import fake, lightrag, minilm
@@ -16,11 +15,9 @@ from ragmem.domain.chunking import chunk
 from ragmem.domain.connections import MOST, Scale
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
-from ragmem.domain.relatedness import Relatedness, strength
 from ragmem.services import comparison, connecting, judging
 from ragmem.services.connecting import connect, nearest
 from ragmem.services.gc_plan import plan
-from ragmem.services.shared_words import SharedWords, strengths
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()
@@ -353,23 +350,6 @@ def test_a_scale_that_changed_judges_all_anew(world):
     assert world.connect().new == 6
     assert world.pairs() == before
     assert world.catalog.connections.scale(model).scale == kept.scale
-
-
-def test_many_pairs_are_judged_as_each_by_itself(world):
-    texts = [*BREAD, *BOATS, ALONE, " ".join([*BREAD, *BOATS]), "one"]
-    ids = world.put(texts)
-    entries = world.catalog.lives.entries(policy=POLICY)
-    relatedness = Relatedness(entries)
-    pairs = [(one, other) for one in range(len(ids)) for other in range(len(ids)) if one != other]
-    ones, others = np.array(pairs).T
-    told = [(n, "", text, "", ()) for n, text in enumerate(texts)]
-    words = SharedWords(len(texts), lambda places: [told[place] for place in places], told)
-    shared = words.shared(ones, others)
-    assert shared == pytest.approx([relatedness.shared(ids[one], ids[other]) for one, other in pairs])
-    scale, cosines = Scale(0.2, 0.54), np.linspace(-0.5, 1, len(pairs)).astype(np.float32)
-    assert strengths(scale, cosines, shared) == pytest.approx(
-        [strength(scale.scaled(float(near)), both) for near, both in zip(cosines, shared, strict=True)]
-    )
 
 
 def test_a_shared_database_gives_the_same_connections(tmp_path, models, postgres):

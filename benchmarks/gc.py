@@ -187,7 +187,7 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     stages["plan"] = time.perf_counter() - began
     counts = Counter(f"{action}/{rule}" for action, rule in plan.counts().elements())
     began = time.perf_counter()
-    done = memory.apply_gc(plan, allow_large=True)
+    done = memory.apply_gc(plan, allow_large=True, workers=cores())
     stages["apply"] = time.perf_counter() - began
     del plan
     began = time.perf_counter()

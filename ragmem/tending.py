@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ragmem.catalog.archive import Archived
     from ragmem.catalog.gc_runs import GcRun
     from ragmem.services.connecting import Connected
-    from ragmem.services.gc_apply import Outcome
     from ragmem.services.gc_items import Plan
+    from ragmem.services.gc_outcome import Outcome
     from ragmem.services.gc_purge import Purge
     from ragmem.services.gc_undo import Undone
     from ragmem.services.idle_gc import Tended
@@ -67,7 +67,7 @@ class Tending(Receiving):
         )
 
     def gc_processes(self) -> int:
-        """Return in how many processes a plan is made soonest: as many as run at once, for many memories."""
+        """Return in how many processes gc is soonest done: as many as run at once, for many memories."""
         from ragmem.services.side_by_side import cores
 
         self.require()
@@ -81,9 +81,13 @@ class Tending(Receiving):
         caller: str = "gc",
         budget_s: float | None = None,
         outcome: "Outcome | None" = None,
+        workers: int = 1,
         progress: "Progress | None" = None,
     ) -> "Outcome":
-        """Carry a plan out; what it does can be undone. `outcome` tells who interrupts what was done."""
+        """Carry a plan out; what it does can be undone. `outcome` tells who interrupts what was done.
+
+        `workers` is in how many processes texts are read where much is to be merged, see `gc_processes`.
+        """
         from ragmem.services.extraction_texts import forget_unused
         from ragmem.services.gc_apply import apply
 
@@ -98,6 +102,7 @@ class Tending(Receiving):
             caller=caller,
             budget_s=budget_s,
             outcome=outcome,
+            workers=workers,
             progress=progress,
         )
         forget_unused(self.catalog, self.settings.chunking)

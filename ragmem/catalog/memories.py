@@ -71,13 +71,23 @@ class Memories:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def accept(self, items: Iterable[tuple[Memory, Sequence[Chunk]]]) -> None:
+    def accept(
+        self,
+        items: Iterable[tuple[Memory, Sequence[Chunk]]],
+        *,
+        words: Mapping[str, Sequence[Analysed]] | None = None,
+    ) -> None:
         """Write memories with their chunks and full text in one transaction: the acknowledgement.
 
-        A memory that exists is replaced, but keeps its creation date and recalls.
+        A memory that exists is replaced, but keeps its creation date and recalls. `words` has the `words_of`
+        memories by id, where they have been worked out.
         """
         # Cutting into words takes longer than writing, and needs no lock.
-        prepared = [(memory, chunks, _analysed(memory, chunks)) for memory, chunks in items]
+        known = words or {}
+        prepared = [
+            (memory, chunks, known[memory.id] if memory.id in known else words_of(memory, chunks))
+            for memory, chunks in items
+        ]
         with self._database.write() as connection:
             searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
             for memory, chunks, analysed in prepared:
@@ -333,7 +343,8 @@ class Memories:
             return {identifier for (identifier,) in connection.execute("SELECT id FROM memories")}
 
 
-def _analysed(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
+def words_of(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
+    """Return the words by which each of a memory's chunks is found."""
     frame = (memory.title, " ".join(memory.tags), memory.uri)
     return [analyse(chunk.text, chunk.heading, frame) for chunk in chunks]
 

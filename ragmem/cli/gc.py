@@ -25,8 +25,8 @@ from ragmem.cli.common import (
 from ragmem.domain.redaction import redact, redact_document
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.memory import Ragmem
-from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import Item, Plan
+from ragmem.services.gc_outcome import Outcome
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -129,7 +129,14 @@ def gc(
         outcome = Outcome()
         try:
             with Bar(quiet=quiet or as_json) as bar:
-                memory.apply_gc(plan, allow_large=allow_large, budget_s=budget, outcome=outcome, progress=bar)
+                memory.apply_gc(
+                    plan,
+                    allow_large=allow_large,
+                    budget_s=budget,
+                    outcome=outcome,
+                    workers=memory.gc_processes(),
+                    progress=bar,
+                )
         except KeyboardInterrupt:
             tell(f"interrupted: {_told(outcome)}")
             _tell_undo(outcome, quiet=quiet)

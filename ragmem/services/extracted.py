@@ -1,7 +1,6 @@
 """What the texts of memories name, as rules or a language model found it; under the names that they use."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.extractions import By
@@ -15,8 +14,25 @@ from ragmem.services.covered import covered
 
 Item = tuple[Memory, Sequence[Chunk]]
 
-# A record is made again within the transaction that puts it.
-_extract = lru_cache(maxsize=2048)(extract)
+KEPT = 2048
+"""Extractions that are kept: a record is made again within the transaction that puts it."""
+
+_kept: dict[Chunk, Extraction] = {}
+
+
+def keep(found: Mapping[Chunk, Extraction]) -> None:
+    """Keep what rules found in chunks without secrets, for when it is asked for."""
+    if len(_kept) + len(found) > KEPT:
+        _kept.clear()
+    _kept.update(found)
+
+
+def _extract(chunk: Chunk) -> Extraction:
+    found = _kept.get(chunk)
+    if found is None:
+        found = extract(chunk)
+        keep({chunk: found})
+    return found
 
 
 def by_rule(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:

@@ -3,8 +3,9 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import TypeVar
 
 import orjson
@@ -21,47 +22,23 @@ from ragmem.services.archiving import OutdatedError, irreplaceable, new_run, tak
 from ragmem.services.gc_items import MERGED, TEMPLATE, UNFINISHED, Item, Plan, seen
 from ragmem.services.gc_marks import supersede
 from ragmem.services.gc_merging import Merger
+from ragmem.services.gc_outcome import Outcome
 from ragmem.services.index import index_pending, waiting_on
 from ragmem.services.pace import Pace
 from ragmem.services.progress import Progress, Silent
+from ragmem.services.reading_ahead import reading_of
+from ragmem.services.side_by_side import SideBySide
 
 T = TypeVar("T")
 
 BATCH, MOST = 400, 2000
 """Memories that are archived in one transaction: at least, and at most."""
 
+MANY = 500
+"""Merged memories whose texts other processes read; for fewer they would take longer to start."""
+
 LIVES = 2000
 """Lives that are changed in one transaction."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What gc did so far; `run` names it for undo.
-
-    `removed` are the missing and doubled, `archived` what the lifecycle sorted out, `merged` the originals of
-    `made` merged memories. `skipped` counts memories that had changed since the plan was made. `stopped`
-    tells that time was up, and `note` why memories that were to be finished wait.
-    """
-
-    run: str = ""
-    removed: int = 0
-    archived: int = 0
-    merged: int = 0
-    made: int = 0
-    superseded: int = 0
-    promoted: int = 0
-    reprieved: int = 0
-    mended: int = 0
-    dropped: int = 0
-    skipped: int = 0
-    stopped: bool = False
-    note: str = ""
-    swept: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def changed(self) -> int:
-        """How many memories are other, or elsewhere, than before."""
-        return self.removed + self.archived + self.merged + self.superseded + self.promoted + self.reprieved
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +52,7 @@ class Tools:
     run: str
     late: Callable[[], bool]
     progress: Progress
+    workers: int
 
 
 def apply(
@@ -88,14 +66,15 @@ def apply(
     caller: str = "gc",
     budget_s: float | None = None,
     outcome: Outcome | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Outcome:
     """Carry out a plan; every step is one transaction, and the run can be undone.
 
     What has changed since the plan was made is skipped. A merged memory is durable and indexed before its
     originals go. `outcome` is filled as things are done, for who interrupts; after `budget_s` seconds the
-    rest is left to the next run. Raises UsageError when more than half of what is searched would go and
-    nobody allowed it.
+    rest is left to the next run. The texts of many merged memories are read in so many processes. Raises
+    UsageError when more than half of what is searched would go and nobody allowed it.
     """
     if decided.large and not allow_large:
         raise UsageError(
@@ -116,6 +95,7 @@ def apply(
         done.run,
         lambda: until is not None and time.monotonic() > until,
         progress or Silent(),
+        workers,
     )
     tools.progress.begin("collecting", len(acting))
     for step in (_settle, _remove, _supersede, _merge, _archive, _live):
@@ -127,22 +107,8 @@ def apply(
     if done.run:
         catalog.gc_runs.end(done.run, now=now)
     if done.changed or done.dropped or done.mended:
-        catalog.log.write("gc", _entry(done), now=now)
+        catalog.log.write("gc", done.logged(), now=now)
     return done
-
-
-def _entry(done: Outcome) -> dict[str, str | int]:
-    """Return what the log tells of a run."""
-    counts = {
-        "archived": done.removed + done.archived + done.merged,
-        "made": done.made,
-        "superseded": done.superseded,
-        "promoted": done.promoted,
-        "reprieved": done.reprieved,
-        "mended": done.mended,
-        "dropped": done.dropped,
-    }
-    return {"run": done.run, **{name: count for name, count in counts.items() if count}}
 
 
 def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
@@ -242,14 +208,16 @@ def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
     merger = Merger(
         tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
     )
-    for batch in _in_time(tools, decided.merges, Merger.pace(), done):
-        made, merged, hidden = merger.merge(batch)
-        done.made += made
-        done.merged += merged
-        done.superseded += hidden
-        if merger.note:
-            done.note = done.note or merger.note
-            break
+    with SideBySide(tools.workers if len(decided.merges) >= MANY else 1) as processes:
+        readings = processes.spread(reading_of, [(one.memory, one.chunks) for one in decided.merges])
+        for batch in _in_time(tools, decided.merges, Merger.pace(), done):
+            made, merged, hidden = merger.merge(batch, islice(readings, len(batch)))
+            done.made += made
+            done.merged += merged
+            done.superseded += hidden
+            if merger.note:
+                done.note = done.note or merger.note
+                break
     done.skipped += merger.skipped
 
 

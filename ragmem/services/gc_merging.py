@@ -1,6 +1,6 @@
 """Merge clusters of memories: the merged one is durable and indexed before its originals are archived."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ragmem.catalog.archive import Removal
@@ -18,6 +18,7 @@ from ragmem.services.gc_marks import supersede
 from ragmem.services.index import BATCH as INDEXED
 from ragmem.services.index import forget, put_again
 from ragmem.services.pace import Pace
+from ragmem.services.reading_ahead import Reading
 
 
 class Merger:
@@ -53,9 +54,9 @@ class Merger:
         """Return how many are to be merged at once."""
         return Pace(*cls.AT_ONCE, aim=cls.AIM_S)
 
-    def merge(self, merges: Sequence[Merging]) -> tuple[int, int, int]:
+    def merge(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> tuple[int, int, int]:
         """Make memories of theirs; return how many were made, archived for them, and hidden behind them."""
-        made = self._make(merges)
+        made = self._make(merges, readings)
         if self.note:
             return 0, 0, 0
         while made:
@@ -68,13 +69,15 @@ class Merger:
                 return len(made), gone, hidden
         return 0, 0, 0
 
-    def _make(self, merges: Sequence[Merging]) -> list[Merging]:
+    def _make(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> list[Merging]:
+        read = {one.memory.id: reading for one, reading in zip(merges, readings, strict=True)}
+        words = {key: reading.words for key, reading in read.items()}
         with self._catalog.database.write():
             members = self._entries(merges)
             outdated = self._outdated(merges, members)
             fresh = [one for one in merges if not outdated.intersection(one.members)]
             self.skipped += sum(len(one.members) for one in merges) - sum(len(one.members) for one in fresh)
-            self._catalog.memories.accept([(one.memory, one.chunks) for one in fresh])
+            self._catalog.memories.accept([(one.memory, one.chunks) for one in fresh], words=words)
             self._catalog.gc_runs.link(self._run, {one.memory.id: one.members for one in fresh})
             self._catalog.lives.put(self._lives(fresh, members), now=self._now)
             self._catalog.gc_runs.note(
@@ -83,6 +86,8 @@ class Merger:
             self._catalog.gc_runs.add(self._run, {"make/cluster": len(fresh)} if fresh else {})
         try:
             for part in batches((one.memory.id for one in fresh), INDEXED):
+                for key in part:
+                    read[key].keep()
                 put_again(self._catalog, self._store, part)
         except BackendError as error:
             # Until a merged memory can be found by its meaning, its originals are worth more.

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from ragmem.catalog.database import Database
 from ragmem.catalog.idle_mark import was_seen
 from ragmem.services.connecting import Connected
-from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import MERGED, Plan
+from ragmem.services.gc_outcome import Outcome
 
 LOOK = "`ragmem gc --dry-run` shows what it would do"
 

@@ -11,8 +11,8 @@ from ragmem.domain.lifecycle import Connection, Life
 from ragmem.domain.model import Draft, Scope, State, memory_id
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services import gc_merging
-from ragmem.services.gc_apply import Outcome
 from ragmem.services.gc_items import RULES
+from ragmem.services.gc_outcome import Outcome
 from ragmem.services.gc_purge import purge
 from ragmem.services.invariants import violations
 

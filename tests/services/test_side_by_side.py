@@ -11,7 +11,8 @@ import pytest
 
 from ragmem.domain.connections import Scale
 from ragmem.domain.model import Draft, Scope
-from ragmem.services import gc_workers
+from ragmem.services import extracted, gc_apply, gc_workers
+from ragmem.services.invariants import violations
 from ragmem.services.side_by_side import SideBySide
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,6 +61,20 @@ def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
     assert len(alone.items) == len(TEXTS) + 9
 
 
+@pytest.mark.parametrize("store", ["lightrag"])
+def test_texts_of_merged_memories_are_read_in_other_processes(projects, monkeypatch):
+    plan = projects.plan_gc()
+    monkeypatch.setattr(gc_apply, "MANY", 1)
+    monkeypatch.setattr(extracted, "_kept", {})
+    monkeypatch.setattr(extracted, "extract", None)
+    done = projects.apply_gc(plan, allow_large=True, workers=2)
+
+    merged = {one.memory.id for one in plan.merges}
+    assert done.made == len(merged) > 0
+    assert merged <= projects.store.memory_ids()
+    assert violations(projects.catalog, projects.store, deep=True) == []
+
+
 def test_what_is_spread_comes_in_order_and_from_another_process():
     with SideBySide(2) as processes:
         assert list(processes.spread(abs, range(-600, 0))) == list(range(600, 0, -1))
@@ -72,6 +87,7 @@ def _process(_):
 
 WAITING = """
 import os, time
+from ragmem.services.invariants import violations
 from ragmem.services.side_by_side import SideBySide
 
 def work(number):

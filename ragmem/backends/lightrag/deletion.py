@@ -98,10 +98,12 @@ class _Removal:
 
     def _load(self, chunks: Iterable[str]) -> None:
         """Read the cached extractions and paths of chunks that were not read before."""
-        missing = [chunk for chunk in dict.fromkeys(chunks) if chunk not in self._extractions]
-        cached = self._kv("llm_response_cache", [names.cache_id(chunk) for chunk in missing])
-        for chunk in missing:
-            row = cached.get(names.cache_id(chunk))
+        missing = {
+            chunk: names.cache_id(chunk) for chunk in dict.fromkeys(chunks) if chunk not in self._extractions
+        }
+        cached = self._kv("llm_response_cache", missing.values())
+        for chunk, key in missing.items():
+            row = cached.get(key)
             self._extractions[chunk] = read_extraction(row["return"] if row else "{}")
             self._paths[chunk] = str(row.get("file_path", "")) if row else ""
 

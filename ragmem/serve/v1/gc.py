@@ -119,7 +119,9 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
             )
 
         def work(job: Job, progress: Told) -> None:
-            done = memory.apply_gc(planned, allow_large=request.allow_large, progress=progress)
+            done = memory.apply_gc(
+                planned, allow_large=request.allow_large, workers=memory.gc_processes(), progress=progress
+            )
             job.outcome = asdict(done)
 
         return _answer(await jobs.begin("apply", work, wait=request.wait), response)

@@ -1,0 +1,53 @@
+"""What is read ahead of a write is what the write would have read."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ragmem.catalog.memories import words_of
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Draft
+from ragmem.services import extracted
+from ragmem.services.judge import judge
+from ragmem.services.reading_ahead import reading_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The importer lives in tools/import.py and reads `nightly.dump` over HTTP (hypertext transfer).",
+        f"The mailer of relay.example.org logs in with {SECRET} and calls MAILER_RETRY.",
+        "# One\n\nMAX_ROWS is 20.\n\n" + "# Two\n\nA line about load.py and its flags.\n\n" * 60,
+    ],
+    ids=["names", "a secret", "many chunks"],
+)
+def test_it_is_what_is_found_without_it(monkeypatch, text):
+    judged = judge(Draft("notes", "/a.md", text, title="A"), now=NOW, sizes=ChunkingSettings(), rule="off")
+    item = (judged.memory, judged.chunks)
+    monkeypatch.setattr(extracted, "_kept", {})
+    found = extracted.by_rule(*item)
+    reading = reading_of(item)
+    monkeypatch.setattr(extracted, "_kept", {})
+    reading.keep()
+    monkeypatch.setattr(extracted, "extract", None)
+
+    assert any(one.entities for one in found)
+    assert extracted.by_rule(*item) == found
+    assert list(reading.words) == words_of(*item)
+
+
+def test_only_so_many_extractions_are_kept(monkeypatch):
+    monkeypatch.setattr(extracted, "_kept", {})
+    monkeypatch.setattr(extracted, "KEPT", 2)
+    for n in range(5):
+        item = judge(
+            Draft("notes", f"/{n}.md", f"See load{n}.py there."),
+            now=NOW,
+            sizes=ChunkingSettings(),
+            rule="off",
+        )
+        reading_of((item.memory, item.chunks)).keep()
+        assert len(extracted._kept) <= 2

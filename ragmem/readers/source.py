@@ -1,6 +1,6 @@
 """A source is read file by file; what goes wrong with one file stays with it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,28 +46,6 @@ def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery
     project = settings.project
     rooted = {project.root: project.exclude} if project else {}
     return discover(spec, home=home, exclude=(*settings.exclude, OWNER_FILES), rooted=rooted)
-
-
-def read_source(
-    spec: SourceSpec,
-    *,
-    home: Path,
-    settings: Settings,
-    projects: ProjectFinder | None = None,
-    unchanged: Unchanged | None = None,
-) -> Iterator[Reading]:
-    """Yield a Reading per file of a source, sorted by path, then one per path that was skipped.
-
-    Files are read as the iterator advances. A file that cannot be read gives a Reading with an `error`; one
-    for which `unchanged` answers True is not opened. A source that matches nothing yields nothing. Raises
-    ConfigError for an exclusion that is no pattern, and nothing else.
-    """
-    found = find_files(spec, home=home, settings=settings)
-    finder = projects or ProjectFinder(home)
-    for path in found.files:
-        yield read_file(path, spec, settings=settings, projects=finder, unchanged=unchanged)
-    for skipped in found.skipped:
-        yield Reading(skipped.path, error=SourceError(f'skipped "{show(skipped.path)}": {skipped.reason}'))
 
 
 def read_file(

@@ -1,6 +1,7 @@
 """Sources are read file by file, and nothing that lies in a home stops them."""
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -13,7 +14,7 @@ from ragmem.config import Settings, SourceSpec, load
 from ragmem.config.settings import ReaderName
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import READERS, read_file, read_source
+from ragmem.readers.source import READERS, Unchanged, find_files, read_file
 
 
 @pytest.fixture
@@ -23,6 +24,14 @@ def configuration(tmp_path: Path) -> Settings:
 
 def notes(tmp_path: Path, reader: ReaderName = "markdown") -> SourceSpec:
     return SourceSpec("notes", ("~/notes/*",), base=tmp_path, reader=reader)
+
+
+def read_all(
+    spec: SourceSpec, *, home: Path, settings: Settings, unchanged: Unchanged | None = None
+) -> Iterator[Reading]:
+    projects = ProjectFinder(home)
+    for path in find_files(spec, home=home, settings=settings).files:
+        yield read_file(path, spec, settings=settings, projects=projects, unchanged=unchanged)
 
 
 def test_every_reader_that_a_source_may_name_exists() -> None:
@@ -39,12 +48,13 @@ def test_a_bad_file_stays_with_itself(tmp_path: Path, configuration: Settings) -
     (folder / "d.md").write_text("x" * 20_000)
     (folder / "e.md").write_text("---\nname: a: b\n---\nfine")
     (folder / "f.md").symlink_to(folder / "gone")
-    readings = list(read_source(notes(tmp_path), home=tmp_path, settings=configuration))
-    assert [reading.path.name for reading in readings] == ["a.md", "b.md", "c.md", "d.md", "e.md", "f.md"]
-    assert [bool(reading.error) for reading in readings] == [False, True, True, True, False, True]
-    assert [len(reading.drafts) for reading in readings] == [1, 0, 0, 0, 1, 0]
+    readings = list(read_all(notes(tmp_path), home=tmp_path, settings=configuration))
+    assert [reading.path.name for reading in readings] == ["a.md", "b.md", "c.md", "d.md", "e.md"]
+    assert [bool(reading.error) for reading in readings] == [False, True, True, True, False]
+    assert [len(reading.drafts) for reading in readings] == [1, 0, 0, 0, 1]
     assert len(readings[4].warnings) == 1
-    assert str(readings[5].error).endswith("a broken link")
+    (skipped,) = find_files(notes(tmp_path), home=tmp_path, settings=configuration).skipped
+    assert (skipped.path.name, skipped.reason) == ("f.md", "a broken link")
 
 
 def test_a_file_that_vanishes_while_reading_is_an_error_of_its_own(
@@ -53,7 +63,7 @@ def test_a_file_that_vanishes_while_reading_is_an_error_of_its_own(
     (tmp_path / "notes").mkdir()
     for name in ("a.md", "b.md"):
         (tmp_path / "notes" / name).write_text("text")
-    readings = read_source(notes(tmp_path), home=tmp_path, settings=configuration)
+    readings = read_all(notes(tmp_path), home=tmp_path, settings=configuration)
     assert next(readings).error is None
     (tmp_path / "notes/b.md").unlink()
     assert "there is no such file" in str(next(readings).error)
@@ -70,7 +80,7 @@ def test_an_unchanged_file_is_not_opened(tmp_path: Path, configuration: Settings
         asked.append(facts)  # type: ignore[arg-type]
         return True
 
-    found = list(read_source(notes(tmp_path), home=tmp_path, settings=configuration, unchanged=unchanged))
+    found = list(read_all(notes(tmp_path), home=tmp_path, settings=configuration, unchanged=unchanged))
     assert found == [Reading(path, size=19, modified_ns=1_700_000_000_123_456_789, unchanged=True)]
     assert asked == [(path, 19, 1_700_000_000_123_456_789)]
 
@@ -80,7 +90,7 @@ def test_the_time_of_modification_is_the_last_resort(tmp_path: Path, configurati
     path = tmp_path / "notes/a.md"
     path.write_text("text")
     os.utime(path, (0, 1_700_000_000))
-    (reading,) = read_source(notes(tmp_path), home=tmp_path, settings=configuration)
+    (reading,) = read_all(notes(tmp_path), home=tmp_path, settings=configuration)
     assert reading.drafts[0].event_time == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
@@ -89,7 +99,7 @@ def test_a_file_of_reflections_without_one_good_line_is_an_error(
 ) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/r.jsonl").write_text("{\n[]\n")
-    (reading,) = read_source(notes(tmp_path, "reflections"), home=tmp_path, settings=configuration)
+    (reading,) = read_all(notes(tmp_path, "reflections"), home=tmp_path, settings=configuration)
     assert "line 1: not valid JSON" in str(reading.error)
     assert len(reading.warnings) == 2
 
@@ -105,7 +115,7 @@ def test_a_project_tags_and_excludes_its_own_files_only(tmp_path: Path) -> None:
     spec = SourceSpec("all", ("~/repos/*/*.md",), base=tmp_path, scope="project")
     readings = {
         str(reading.path.relative_to(tmp_path / "repos")): reading.drafts[0].tags
-        for reading in read_source(spec, home=tmp_path, settings=found)
+        for reading in read_all(spec, home=tmp_path, settings=found)
     }
     assert readings == {
         "gullwing/CLAUDE.md": ("web",),
@@ -132,5 +142,5 @@ def test_no_bytes_stop_a_source(
 ) -> None:
     (tmp_path / "notes").mkdir(exist_ok=True)
     (tmp_path / "notes/x").write_bytes(b"---\n" + raw + b"\n---\nbody" if block else raw)
-    (reading,) = read_source(notes(tmp_path, reader), home=tmp_path, settings=configuration)
+    (reading,) = read_all(notes(tmp_path, reader), home=tmp_path, settings=configuration)
     assert bool(reading.drafts) != bool(reading.error)

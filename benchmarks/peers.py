@@ -53,7 +53,7 @@ def main() -> None:
         "--ingest-limit",
         type=float,
         metavar="SECONDS",
-        help=f"that a tool may take to store all files ({FULL.ingest_timeout:.0f}); one that takes longer failed",
+        help=f"that a tool may take to store all files, else it failed ({FULL.ingest_timeout:.0f})",
     )
     options = parser.parse_args()
     # So that an ended run ends its tools and removes their folders.

@@ -40,8 +40,8 @@ def plan(
     `gone` are the ids of memories that have left their source; None means that nobody asked. Only memories of
     `projects` (None: of all) are looked at, and only what one of `rules` says (none: any) is done. After
     `budget_s` seconds no more memories are compared: those of a project with some that wait are neither
-    merged nor archived for being alone. With several `workers` projects are decided on in as many processes.
-    Raises UsageError for a rule that there is not.
+    merged nor archived for being alone. With several `workers` projects are compared and decided on in as
+    many processes. Raises UsageError for a rule that there is not.
     """
     for rule in rules:
         if rule not in RULES:
@@ -52,7 +52,9 @@ def plan(
     told = progress or Silent()
     removals = superfluous(catalog, policy=policy, gone=gone or (), projects=projects)
     removing = {decision.id for decision in removals if decision.action == "remove"}
-    waiting, note = _connected(catalog, store, now=now, policy=policy, budget_s=budget_s, progress=told)
+    waiting, note = _connected(
+        catalog, store, now=now, policy=policy, budget_s=budget_s, workers=workers, progress=told
+    )
     whole = projects is None
     unfinished = list(unsettled(catalog, store, removing=removing)) if whole else []
     known = catalog.overview.counts()["project"]
@@ -113,6 +115,7 @@ def _connected(
     now: datetime,
     policy: LifecyclePolicy,
     budget_s: float | None,
+    workers: int,
     progress: Progress,
 ) -> tuple[dict[str, int], str]:
     """Connect what is not connected yet; return project -> memories that wait, and why."""
@@ -122,7 +125,16 @@ def _connected(
     note = ""
     try:
         if not catalog.database.read_only:
-            note = connect(catalog, store, now=now, policy=policy, budget_s=budget_s, progress=progress).note
+            done = connect(
+                catalog,
+                store,
+                now=now,
+                policy=policy,
+                budget_s=budget_s,
+                workers=workers,
+                progress=progress,
+            )
+            note = done.note
         model = store.answering_model()
     except BackendError as error:
         return everything, error.told

@@ -49,8 +49,7 @@ def to_compare(catalog: Catalog, store: Store, entries: Iterable[Entry]) -> list
     for project in sorted(by_project):
         # In an order that does not depend on how they came; ids are hashes.
         known = sorted(by_project[project], key=lambda entry: entry.id)
-        ids = [entry.id for entry in known]
-        numbers = {one.number: one.id for one in catalog.connections.members(project, model, ids=ids)}
+        numbers = {entry.number: entry.id for entry in known}
         named = with_code_names(catalog, project, catalog.connections.names(project, numbers))
         names = {numbers[number]: told for number, told in named.items()}
         found.append(alike_pairs(store, project, known, names, scale))

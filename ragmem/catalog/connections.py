@@ -38,8 +38,12 @@ _COMPARED = (
 _MENTIONED = "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+# Not `=`, or an index would be chosen by which nearly all memories, or all of a project, are gone through.
+_OF_PROJECT = "m.project = ? AND NOT m.state <> ?"
+_AMONG = "NOT m.project <> ? AND NOT m.state <> ?"
+
+
+class Member(NamedTuple):
     """A memory of a project as it is compared; `compared`: with all others, by its text and model of now.
 
     `before`: it was compared, though perhaps with another text or model.
@@ -178,7 +182,7 @@ class Connections:
     def _sample(self, project: str, most: int) -> list[tuple[str, int]]:
         with self._database.read() as connection:
             return connection.execute(
-                "SELECT id, n FROM memories WHERE project = ? AND state = ? ORDER BY id LIMIT ?",
+                f"SELECT m.id, m.n FROM memories m WHERE {_OF_PROJECT} ORDER BY m.id LIMIT ?",
                 (project, State.INDEXED.value, most),
             ).fetchall()
 
@@ -211,29 +215,38 @@ class Connections:
     def members(self, project: str, model: str, *, ids: Iterable[str] | None = None) -> list[Member]:
         """Return the memories of a project that have vectors, as they came in, or those of them."""
         if ids is None:
-            return self._members(project, model, "", [])
+            return self._members(project, model, _OF_PROJECT)
         return sorted(
             (
                 one
                 for part in batches(ids)
-                for one in self._members(project, model, f" AND m.id IN ({marks(part)})", part)
+                for one in self._members(project, model, f"{_AMONG} AND m.id IN ({marks(part)})", part)
             ),
             key=lambda one: one.number,
         )
 
+    def specs(self, project: str) -> dict[str, str]:
+        """Return id -> spec of the memories of a project that have vectors, as they came in."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    f"SELECT m.id, m.spec FROM memories m WHERE {_OF_PROJECT} ORDER BY m.n",
+                    (project, State.INDEXED.value),
+                ).fetchall()
+            )
+
     def waiting_members(self, project: str, model: str) -> list[Member]:
         """Return those that were not compared with this text by this model."""
-        where = " AND (c.memory IS NULL OR c.content_hash <> m.content_hash OR c.model <> ?)"
+        where = f"{_OF_PROJECT} AND (c.memory IS NULL OR c.content_hash <> m.content_hash OR c.model <> ?)"
         return self._members(project, model, where, [model])
 
-    def _members(self, project: str, model: str, where: str, parameters: Sequence[str]) -> list[Member]:
+    def _members(self, project: str, model: str, where: str, parameters: Sequence[str] = ()) -> list[Member]:
         with self._database.read() as connection:
             return [
                 Member(number, key, spec, digest, known == digest and compared_by == model, known is not None)
                 for number, key, spec, digest, known, compared_by in connection.execute(
                     "SELECT m.n, m.id, m.spec, m.content_hash, c.content_hash, c.model FROM memories m"
-                    f" LEFT JOIN compared c ON c.memory = m.n WHERE m.project = ? AND m.state = ?{where}"
-                    " ORDER BY m.n",
+                    f" LEFT JOIN compared c ON c.memory = m.n WHERE {where} ORDER BY m.n",
                     (project, State.INDEXED.value, *parameters),
                 )
             ]

@@ -207,8 +207,7 @@ def _nearest_of_all(
     from ragmem.services.neighbour_search import search  # noqa: PLC0415
     from ragmem.services.project_vectors import read_space  # noqa: PLC0415
 
-    members = catalog.connections.members(project, store.answering_model())
-    known, space = read_space(store, project, {one.id: one.spec for one in members}, all_of_project=True)
+    known, space = read_space(store, project, catalog.connections.specs(project), all_of_project=True)
     wanted = set(ids)
     asked = np.array([place for place, key in enumerate(known) if key in wanted], np.intp)
     found = dict.fromkeys(catalog.connections.sharing(project, ids))

@@ -14,8 +14,8 @@ Rows = NDArray[np.intp]
 Found = tuple[Rows, Rows, Vectors]
 """Places, the column that is near each, and the cosine."""
 
-ROWS, COLUMNS = 1024, 8192
-"""Of a product that is made at a time: 32 MB."""
+ROWS, COLUMNS = 512, 4096
+"""Of a product that is made at a time: 8 MB, which a core still has at hand when it looks for the best."""
 
 FIRST = 1024
 """Columns that tell what is not among the best; more tell it better, and take longer than that saves."""

@@ -352,6 +352,24 @@ def test_a_scale_that_changed_judges_all_anew(world):
     assert world.catalog.connections.scale(model).scale == kept.scale
 
 
+def test_memories_are_looked_up_without_a_walk_through_all_others(world):
+    ids = world.put(BREAD)
+    connections, model = world.catalog.connections, world.store.answering_model()
+    asked = []
+    with world.catalog.database.read() as connection:
+        connection.set_trace_callback(asked.append)
+        every = connections.members("atlas", model)
+        assert connections.waiting_members("atlas", model) == every
+        assert connections.members("atlas", model, ids=ids) == every
+        assert connections.specs("atlas") == dict.fromkeys(ids, "")
+        assert sorted(connections.sampled_numbers("atlas", 9)) == [one.number for one in every]
+        connection.set_trace_callback(None)
+        plans = [connection.execute(f"EXPLAIN QUERY PLAN {sql}").fetchone()[3] for sql in asked]
+    by_project, by_id = "memories_by_project (project=?)", "sqlite_autoindex_memories_1 (id=?)"
+    wanted = [by_project, by_project, by_id, by_project, by_project]
+    assert all(index in plan for index, plan in zip(wanted, plans, strict=True))
+
+
 def test_a_shared_database_gives_the_same_connections(tmp_path, models, postgres):
     here = World(tmp_path / "here", models)
     catalog = Catalog(PostgresDatabase(postgres, tmp_path / "there"))

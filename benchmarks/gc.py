@@ -180,7 +180,7 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     """Return seconds of each stage, what was decided, and the peak of memory."""
     stages: dict[str, float] = {}
     began = time.perf_counter()
-    connected = connect(memory.catalog, memory.store, now=now(), policy=memory.lifecycle())
+    connected = connect(memory.catalog, memory.store, now=now(), policy=memory.lifecycle(), workers=cores())
     stages["connect"] = time.perf_counter() - began
     began = time.perf_counter()
     plan = memory.plan_gc(workers=cores())

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from source_files import read_all
 
 from ragmem.config import load
 from ragmem.domain.model import USER, Kind, Tier
 from ragmem.domain.signal import classify
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import read_source
+from ragmem.readers.source import find_files
 
 HOME = Path(__file__).parents[2] / "examples" / "home"
 
@@ -19,7 +20,7 @@ def readings() -> dict[str, list[Reading]]:
     found = load(environ={}, home=HOME)
     finder = ProjectFinder(HOME)
     return {
-        spec.name: list(read_source(spec, home=HOME, settings=found, projects=finder))
+        spec.name: list(read_all(spec, home=HOME, settings=found, projects=finder))
         for spec in found.enabled_sources()
     }
 
@@ -37,6 +38,9 @@ def test_every_source_has_files_and_none_has_a_problem(readings: dict[str, list[
         "claudemds": 2,
     }
     assert not [one for found in readings.values() for one in found if one.error or one.warnings]
+    found = load(environ={}, home=HOME)
+    for spec in found.enabled_sources():
+        assert not find_files(spec, home=HOME, settings=found).skipped
 
 
 def test_no_time_depends_on_when_the_files_were_checked_out(readings: dict[str, list[Reading]]) -> None:

@@ -1,7 +1,6 @@
 """Sources are read file by file, and nothing that lies in a home stops them."""
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -9,12 +8,13 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from source_files import read_all
 
 from ragmem.config import Settings, SourceSpec, load
 from ragmem.config.settings import ReaderName
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import READERS, Unchanged, find_files, read_file
+from ragmem.readers.source import READERS, find_files, read_file
 
 
 @pytest.fixture
@@ -24,14 +24,6 @@ def configuration(tmp_path: Path) -> Settings:
 
 def notes(tmp_path: Path, reader: ReaderName = "markdown") -> SourceSpec:
     return SourceSpec("notes", ("~/notes/*",), base=tmp_path, reader=reader)
-
-
-def read_all(
-    spec: SourceSpec, *, home: Path, settings: Settings, unchanged: Unchanged | None = None
-) -> Iterator[Reading]:
-    projects = ProjectFinder(home)
-    for path in find_files(spec, home=home, settings=settings).files:
-        yield read_file(path, spec, settings=settings, projects=projects, unchanged=unchanged)
 
 
 def test_every_reader_that_a_source_may_name_exists() -> None:

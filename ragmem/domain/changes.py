@@ -2,10 +2,9 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import nlargest
 from itertools import chain
 
 from ragmem.domain.facts import Claim, claims, words_of
@@ -120,15 +119,17 @@ def _by_rule(
     """Yield what the rules find in the memories of one project, with how sure they are."""
     claimed = reading(claims, [entry.text for entry in group])
     read = {entry.id: _Read(entry, *found) for entry, found in zip(group, claimed, strict=True)}
-    seen = Counter(word for one in read.values() for word in one.words)
+    seen = Counter(chain.from_iterable(one.words for one in read.values()))
     rarity = Rarity(seen, len(group))
+    # A word of one memory alone leads from it to none.
+    leading = {word for word, count in seen.items() if 1 < count <= RARE}
     holding: dict[str, list[_Read]] = defaultdict(list)
+    for one in sorted(read.values(), key=lambda one: one.moment):
+        for word in one.leading & leading:
+            holding[word].append(one)
     for one in read.values():
-        for word in one.leading:
-            if seen[word] <= RARE:
-                holding[word].append(one)
-    for one in read.values():
-        near = [read[key] for key in linked.get(one.key, ()) if key in read]
+        known = (read[key] for key in linked.get(one.key, ()) if key in read)
+        near = {other.key: other for other in known if other.moment < one.moment}
         for claim in one.telling:
             around = one.around if claim.ended else claim.words
             for other in _candidates(one, claim, holding, rarity, near):
@@ -142,7 +143,7 @@ def _by_rule(
 
 
 def _words(read: Iterable[Claim]) -> frozenset[str]:
-    return frozenset(word for claim in read for word in claim.words)
+    return frozenset().union(*(claim.words for claim in read))
 
 
 def _candidates(
@@ -150,27 +151,31 @@ def _candidates(
     claim: Claim,
     holding: Mapping[str, Sequence[_Read]],
     rarity: Rarity,
-    near: Sequence[_Read],
-) -> list[_Read]:
-    """Return the earlier memories that a claim may be about."""
+    near: Mapping[str, _Read],
+) -> Collection[_Read]:
+    """Return the earlier memories that a claim may be about.
+
+    `holding` has those with a word, by event time, `near` the earlier ones that are connected.
+    """
     moment = newer.moment
     known = [
         (rarity.weight(word), word)
-        for word in claim.words
-        if len(holding.get(word, ())) > (word in newer.leading)
+        for word in claim.words & holding.keys()
+        if len(holding[word]) > (word in newer.leading)
     ]
     shared: dict[str, float] = defaultdict(float)
     found: dict[str, _Read] = {}
-    for weight, word in nlargest(TELLING, known):
+    for weight, word in sorted(known, reverse=True)[:TELLING]:
         for other in holding[word]:
-            if other.moment < moment:
-                found[other.key] = other
-                shared[other.key] += weight
+            if other.moment >= moment:
+                break
+            found[other.key] = other
+            shared[other.key] += weight
     least = LEAST_SHARED * rarity.whole(claim)
-    enough = ((had, key) for key, had in shared.items() if had >= least)
-    chosen = {key: found[key] for _, key in nlargest(CANDIDATES, enough)}
-    chosen |= {other.key: other for other in near if other.moment < moment}
-    return list(chosen.values())
+    enough = [(had, key) for key, had in shared.items() if had >= least]
+    chosen = {key: found[key] for _, key in sorted(enough, reverse=True)[:CANDIDATES]}
+    chosen.update(near)
+    return chosen.values()
 
 
 def _quoted(claim: Claim, most: int = 100) -> str:

@@ -294,7 +294,9 @@ def words_of(text: str) -> frozenset[str]:
 def opposite(one: Claim, other: Claim) -> bool:
     """Tell whether each claim has a word for the opposite of what the other says."""
     mine, theirs = one.signs - other.signs, other.signs - one.signs
-    return any((mine & yes and theirs & no) or (mine & no and theirs & yes) for yes, no in _OPPOSITES)
+    return bool(mine and theirs) and any(
+        (mine & yes and theirs & no) or (mine & no and theirs & yes) for yes, no in _OPPOSITES
+    )
 
 
 @lru_cache(maxsize=65536)

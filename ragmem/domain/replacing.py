@@ -87,42 +87,46 @@ def judge(
     the newer memory claims.
     """
     shared = older.words & newer.words
+    if not shared:
+        return None
     total = rarity.of(shared)
     of_newer, of_older = total / rarity.whole(newer), total / rarity.whole(older)
     overlap = 2 * of_newer * of_older / (of_newer + of_older)
-    # Cheapest first: nearly all pairs have little in common.
-    if not shared or (overlap < ABOUT_IT and not newer.ended):
+    # Cheapest first: nearly all pairs have little in common, and what only a search of their texts can tell
+    # is asked last.
+    if overlap < ABOUT_IT and not newer.ended:
         return None
-    if not older.states or newer.planned or (newer.orders and not older.orders):
-        return None
-    if (older.words, older.negated, older.signs) == (newer.words, newer.negated, newer.signs):
+    if older.words == newer.words and older.negated == newer.negated and older.signs == newer.signs:
         return None
     found = [
-        *_ended(older, newer, around | newer.words, overlap, rarity),
+        *_ended(older, newer, around, overlap, rarity),
         *_said_to_change(older, newer, overlap),
         *_other_value(older, newer, overlap),
     ]
-    return max(found, key=lambda one: (one.score, one.rule), default=None)
+    if not found or not older.states or newer.planned or (newer.orders and not older.orders):
+        return None
+    return max(found, key=lambda one: (one.score, one.rule))
 
 
 def _ended(
     older: Claim, newer: Claim, around: frozenset[str], overlap: float, rarity: Rarity
 ) -> Iterable[Judged]:
     """Yield where the newer claim names what is over, and the older one is about that."""
-    common = rarity.of(older.words & around) / rarity.whole(older)
+    named = [one for one in newer.ended if not one.words.isdisjoint(older.words)]
+    if not named:
+        return
+    about = older.words & (around | newer.words)
+    common = rarity.of(about) / rarity.whole(older)
     if overlap < ABOUT_IT and common < SAME_FACT:
         return
-    for ended in newer.ended:
-        if (
-            any(ended.rule == one.rule and ended.words & one.words for one in older.ended)
-            or ended in older.ended
-        ):
+    for ended in named:
+        if any(ended.rule == one.rule and ended.words & one.words for one in older.ended):
             continue
         if ended.rule == "instead" and (overlap < SAME_SUBJECT or not _told_as_new(older, newer)):
             continue
         known = ended.words & older.words
-        again = rarity.of(known) / rarity.of(ended.words) if known else 0.0
-        beyond = (older.words & around) - ended.words
+        again = rarity.of(known) / rarity.of(ended.words)
+        beyond = about - ended.words
         if again >= NAMED_AGAIN and (beyond or len(known) > 1 or common >= SAME_FACT):
             yield Judged(ended.rule, 0.5 + 0.5 * again * max(overlap, common))
 
@@ -155,25 +159,40 @@ def _other_value(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]
     """Yield where both claims say the same of the same thing, but for a value, its opposite, or a not."""
     if _other_version(older, newer) and overlap >= ABOUT_IT and _CHANGED.search(newer.text):
         yield Judged("version", 0.3 + overlap)
-    if not newer.states or older.orders or newer.adds or older.conditional or newer.conditional:
-        return
+    found = list(_differing(older, newer, overlap)) if overlap >= SAME_SUBJECT else []
+    if found and newer.states and not (older.orders or newer.adds or older.conditional or newer.conditional):
+        yield from found
+
+
+def _differing(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]:
+    """Yield what tells two claims apart that have so much in common."""
     if overlap >= SAME_FACT and _both_values(older, newer):
         yield Judged("former value", overlap)
-    enough = (SAME_FRAME, SAME_FACT, SAME_SUBJECT)[len(set(older.order[:2]) & set(newer.order[:2]))]
-    if opposite(older, newer) and overlap >= enough and _one_subject(older, newer):
+    if (
+        opposite(older, newer)
+        and overlap >= (SAME_FRAME, SAME_FACT, SAME_SUBJECT)[len(set(older.order[:2]) & set(newer.order[:2]))]
+        and _one_subject(older, newer)
+    ):
         yield Judged("opposite", overlap)
-    turned = older.negated != newer.negated
-    if overlap >= SAME_BUT_NOT and turned and _denies(older, newer) and not older.values ^ newer.values:
+    if (
+        overlap >= SAME_BUT_NOT
+        and older.negated != newer.negated
+        and _denies(older, newer)
+        and older.values == newer.values
+    ):
         yield Judged("negated", overlap)
-    if overlap >= SAME_FRAME and older.has_verb and _only_value(older, newer):
+    if overlap >= SAME_FRAME and _only_value(older, newer) and older.has_verb:
         yield Judged("value", overlap)
 
 
 def _both_values(older: Claim, newer: Claim) -> bool:
     """Tell whether the newer claim names the older one's number as past, and another one."""
+    new = newer.values - older.values
+    if not new or not older.values:
+        return False
     numbers = {value for value in older.values if _NUMBER.fullmatch(value)}
-    others = {value for value in newer.values - older.values if _NUMBER.fullmatch(value)}
-    return bool(numbers and others and numbers <= newer.values and newer.past)
+    others = any(_NUMBER.fullmatch(value) for value in new)
+    return bool(numbers) and others and numbers <= newer.values and newer.past
 
 
 def _denies(older: Claim, newer: Claim) -> bool:

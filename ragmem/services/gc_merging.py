@@ -27,7 +27,7 @@ class Merger:
     AT_ONCE = 48, 480
     """Merged memories that are made, and whose originals go then: so many at least, and at most."""
 
-    AIM_S = 1.5
+    AIM_S = 2.0
     """Seconds in which they are: several transactions, of which none takes the half."""
 
     def __init__(

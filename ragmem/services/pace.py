@@ -1,6 +1,6 @@
 """How much is done in one transaction: as much as others who want to write can wait for, and no less."""
 
-AIM_S = 0.5
+AIM_S = 0.7
 """Seconds that a transaction is to take: other writers wait for under a second."""
 
 

@@ -48,8 +48,9 @@ def _probe(
 ) -> Found:
     """Return (places among the rows, columns, cosines) of the best in the nearest cells, by place."""
     probed = min(_PROBED, len(middles))
-    nearest = np.argpartition(-(space.matrix[rows] @ middles.T), probed - 1, axis=1)[:, :probed]
-    own = (space.matrix[rows] @ middles.T).argmax(axis=1)
+    cosines = space.matrix[rows] @ middles.T
+    own = cosines.argmax(axis=1)
+    nearest = np.argpartition(-cosines, probed - 1, axis=1)[:, :probed]
     least = np.full(len(rows), np.float32(bar))
     # First each in its own cell, which tells what the others must offer.
     parts = [

@@ -100,7 +100,8 @@ def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -
     """Return the edits of files of this name, in these projects (None: all), the latest memories first."""
     condition, values = "", list[str]()
     if projects is not None:
-        condition, values = f"AND m.project IN ({marks(projects)})", list(projects)
+        # An expression: by its index on projects SQLite would go through all their memories.
+        condition, values = f"AND m.project || '' IN ({marks(projects)})", list(projects)
     with database.read() as connection:
         return [
             Edit(*row)

@@ -1,9 +1,8 @@
 """Memories as rows, and rows as memories."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -35,8 +34,7 @@ _STATES: Mapping[str, State] = {state.value: state for state in State}
 # A mapping is looked up in a third of the time that an enum takes to be called.
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """What ranking needs to know of a memory, without its text, which may be large."""
 
     id: str

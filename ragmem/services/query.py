@@ -93,8 +93,7 @@ def ask(
 
         otherwise, told = _add_expanded(gathering, text, searched, policy, assistance)
         notes += told
-    _add_further(gathering, catalog, store, question, policy=policy)
-    weighed = weigh(gathering, policy)
+    weighed = _with_further(gathering, catalog, store, question, policy=policy)
     evidence, answered = _evidence(gathering, weighed, policy, assistance.calibration)
     silent = policy.abstain and not (answered or otherwise)
     if why := _why_nothing(asked, weighed, evidence, near=gathering.by_vectors, silent=silent):
@@ -169,15 +168,15 @@ def checked(text: str) -> str:
     return text
 
 
-def _add_further(
+def _with_further(
     gathering: Gathering,
     catalog: Catalog,
     store: Store | None,
     question: Question,
     *,
     policy: Policy,
-) -> None:
-    """Add the candidates that neither words nor vectors lead to."""
+) -> list[Weighed]:
+    """Add the candidates that neither words nor vectors lead to, and return all that anything speaks for."""
     asked, projects = gathering.asked, question.projects
     if question.types:
         gathering.add("records", openings_of_records(catalog, question), speaks=False)
@@ -188,8 +187,9 @@ def _add_further(
         hits := dated(catalog, asked, projects=projects, limit=FURTHER * (10 if question.filtered else 1))
     ):
         gathering.add("dates", hits)
+    weighed = weigh(gathering, policy)
     if store is not None and policy.graph_weight and gathering.by_vectors:
-        best = sorted(weigh(gathering, policy), key=lambda item: (-item.relevance, item.memory_id))
+        best = sorted(weighed, key=lambda item: (-item.relevance, item.memory_id))
         seeds = [
             Hit(item.chunk_id, item.memory_id, rank, item.relevance)
             for rank, item in enumerate(best[:SEEDS], start=1)
@@ -197,6 +197,8 @@ def _add_further(
         linked = graph_list(catalog, store, asked.text, projects=projects, limit=FURTHER, seeds=seeds)
         if linked:
             gathering.add("graph", linked)
+            weighed = weigh(gathering, policy)
+    return weighed
 
 
 def _add_expanded(

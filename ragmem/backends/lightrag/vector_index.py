@@ -4,6 +4,7 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,7 @@ _TOLERANCE = 1e-3
 """By how much the score of a row may differ between the files and the database: what float32 rounds off."""
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHit:
+class VectorHit(NamedTuple):
     """A row that was found; `subject` and `object` as in the table, `score` is the cosine."""
 
     seq: int
@@ -126,11 +126,11 @@ class VectorIndex:
             return {}
         with self._database.read() as connection:
             ids = reads.vectors_of_chunks(connection, chunk_ids)
+        seqs = np.fromiter(ids, np.int64, len(ids))
         # After the ids: what was put meanwhile is in the view, and what was deleted still is.
         with self._guard:
-            view = self._view(Group(names.CHUNKS, model, len(query)))
+            view = self._view(Group(names.CHUNKS, model, len(query)), until=int(seqs.max(initial=0)))
             segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
-        seqs = np.fromiter(ids, np.int64, len(ids))
         return {
             ids[seq]: score
             for segment in segments
@@ -218,8 +218,8 @@ class VectorIndex:
                 hint="run `ragmem models use` or `ragmem seed --rebuild`, or set the former model back",
             )
 
-    def _view(self, group: Group) -> _View:
-        """Return the view with all rows that this connection sees."""
+    def _view(self, group: Group, *, until: int | None = None) -> _View:
+        """Return the view with all rows that this connection sees, or with those up to a sequence number."""
         sidecar = group.sidecar(self._database)
         view = self._views.get(group)
         database = self._database.identity
@@ -228,6 +228,8 @@ class VectorIndex:
         if view is None or not known or (len(view.mapped) and sidecar.identity() != view.identity):
             view = self._views[group] = self._open(sidecar, group)
         view.database = database
+        if until is not None and until <= view.last:
+            return view
         if self._database.connection().in_transaction:
             # Rows of a transaction may be rolled back: they must reach neither the view nor the files.
             rows = upkeep.fetch(self._database, group, view.last, -1)

@@ -225,16 +225,6 @@ class Connections:
             key=lambda one: one.number,
         )
 
-    def specs(self, project: str) -> dict[str, str]:
-        """Return id -> spec of the memories of a project that have vectors, as they came in."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    f"SELECT m.id, m.spec FROM memories m WHERE {_OF_PROJECT} ORDER BY m.n",
-                    (project, State.INDEXED.value),
-                ).fetchall()
-            )
-
     def waiting_members(self, project: str, model: str) -> list[Member]:
         """Return those that were not compared with this text by this model."""
         where = f"{_OF_PROJECT} AND (c.memory IS NULL OR c.content_hash <> m.content_hash OR c.model <> ?)"

@@ -13,6 +13,7 @@ from ragmem.domain.connections import Scale, strongest
 from ragmem.ports import ShowsVectors
 from ragmem.services import judging
 from ragmem.services.judging import Job, Judged, Judging, Known, together
+from ragmem.services.near_vectors import Near
 from ragmem.services.project_vectors import read_space
 from ragmem.services.shared_code import with_code_names
 
@@ -90,23 +91,24 @@ class Comparison:
     def _judging(self) -> Judging:
         return Judging(self._known, self._connections.texts)
 
-    def strongest(self, ids: Iterable[str]) -> dict[str, float]:
-        """Return the strength of the strongest link of these memories, of those that have vectors."""
-        return {key: max(links.values(), default=0.0) for key, links in self.links(ids).items()}
+    @property
+    def places(self) -> dict[str, int]:
+        """The place of each memory that has vectors, by its id."""
+        return {one.id: place for place, one in enumerate(self._members)}
 
-    def links(self, ids: Iterable[str]) -> dict[str, dict[str, float]]:
-        """Return with what each of these memories would be connected, and how strongly: by comparing all."""
-        wanted = set(ids)
-        asked = [place for place, one in enumerate(self._members) if one.id in wanted]
-        found: dict[str, dict[str, float]] = {self._members[place].id: {} for place in asked}
-        for judged in self._judging().judged(asked, exact=True):
-            for one, other, strong in zip(
-                judged.ones[judged.own].tolist(),
-                judged.others[judged.own].tolist(),
-                judged.strengths[judged.own].tolist(),
-                strict=True,
-            ):
-                found[self._members[one].id][self._members[other].id] = strong
+    def strongest(self, near: Iterable[Near]) -> dict[str, float]:
+        """Return the strength of the strongest link of each memory that was asked for, 0 without one.
+
+        `near` is what may be connected with them beside what shares a rare name.
+        """
+        judging = self._judging()
+        found: dict[str, float] = {}
+        for part in near:
+            found |= {self._members[place].id: 0.0 for place in part.asked.tolist()}
+            judged = judging.among(part)
+            for one, strong in zip(judged.ones.tolist(), judged.strengths.tolist(), strict=True):
+                key = self._members[one].id
+                found[key] = max(found[key], strong)
         return found
 
     def _edges(self, judged: Judged, wanted: NDArray[np.bool_]) -> dict[_Pair, Edge]:

@@ -183,6 +183,8 @@ def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, flo
     """
     if not isinstance(store, ShowsVectors):
         return {}
+    from ragmem.services.strongest_links import strongest  # noqa: PLC0415 - numpy
+
     model = store.answering_model()
     kept = catalog.connections.scale(model)
     found: dict[str, float] = {}
@@ -192,25 +194,5 @@ def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, flo
     for key, memory in catalog.memories.outlines(ids).items():
         by_project.setdefault(memory.project, []).append(key)
     for project, wanted in sorted(by_project.items()):
-        some = [*wanted, *_nearest_of_all(catalog, store, project, wanted)]
-        found |= _comparison(catalog, store, project, kept.scale, some).strongest(wanted)
-    return found
-
-
-def _nearest_of_all(
-    catalog: Catalog, store: ShowsVectors, project: str, ids: Sequence[str]
-) -> dict[str, None]:
-    """Return what may be connected with some memories, by comparing them with all of the project."""
-    import numpy as np  # noqa: PLC0415
-
-    from ragmem.services.judging import AT_ONCE, CANDIDATES  # noqa: PLC0415
-    from ragmem.services.neighbour_search import search  # noqa: PLC0415
-    from ragmem.services.project_vectors import read_space  # noqa: PLC0415
-
-    known, space = read_space(store, project, catalog.connections.specs(project), all_of_project=True)
-    wanted = set(ids)
-    asked = np.array([place for place, key in enumerate(known) if key in wanted], np.intp)
-    found = dict.fromkeys(catalog.connections.sharing(project, ids))
-    for near in search(space, asked, count=CANDIDATES, bar=-1.0, at_once=AT_ONCE, exact=True):
-        found |= dict.fromkeys(known[place] for place in near.columns.tolist())
+        found |= strongest(catalog, store, project, kept.scale, wanted)
     return found

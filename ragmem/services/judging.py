@@ -95,17 +95,14 @@ class Judging:
         for number, title, text, summary in self._texts(numbers):
             yield number, title, text, summary, self._known.names.get(number, ())
 
-    def judged(self, asked: Sequence[int], *, exact: bool = False) -> Iterator[Judged]:
-        """Yield the connections of the memories at these places, of some at a time.
-
-        `exact`: each is compared with all others, however long it takes.
-        """
+    def judged(self, asked: Sequence[int]) -> Iterator[Judged]:
+        """Yield the connections of the memories at these places, of some at a time."""
         bar = self._known.scale.cosine(LOWEST)
         rows = np.array(asked, np.intp)
-        for near in search(self._known.space, rows, count=CANDIDATES, bar=bar, at_once=AT_ONCE, exact=exact):
-            yield self._judged(near)
+        for near in search(self._known.space, rows, count=CANDIDATES, bar=bar, at_once=AT_ONCE):
+            yield self.among(near)
 
-    def _judged(self, near: Near) -> Judged:
+    def among(self, near: Near) -> Judged:
         """Return all connections among the candidates of some memories."""
         ones, others, cosines = self._candidates(near)
         shared = self._words.shared(ones, others)

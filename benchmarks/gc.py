@@ -194,7 +194,7 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     again = memory.plan_gc(workers=cores())
     stages["second plan"] = time.perf_counter() - began
     began = time.perf_counter()
-    undone = memory.undo_gc()
+    undone = memory.undo_gc(workers=cores())
     stages["undo"] = time.perf_counter() - began
     return {
         "stages": stages,
@@ -243,4 +243,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # Processes that help would load this file first, and with it numpy for as many threads as there are cores;
+    # those of `ragmem gc` load it when they know that each is to have one.
+    del __file__
     main()

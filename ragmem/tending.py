@@ -168,8 +168,8 @@ class Tending(Receiving):
         except BackendError:
             return None
 
-    def undo_gc(self, run: str = "") -> "Undone":
-        """Take back what a gc run did, the latest unless one is named."""
+    def undo_gc(self, run: str = "", *, workers: int = 1) -> "Undone":
+        """Take back what a gc run did, the latest unless one is named; `workers` as for `apply_gc`."""
         from ragmem.services.gc_undo import undo
 
         self.require()
@@ -180,6 +180,7 @@ class Tending(Receiving):
             policy=self.settings.lifecycle.policy,
             run=run,
             now=now(),
+            workers=workers,
         )
 
     def restore_archived(self, prefix: str) -> "tuple[Archived, str]":

@@ -195,7 +195,7 @@ def _counts(plan: Plan) -> list[tuple[tuple[str, str], int]]:
 
 
 def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
-    done = memory.undo_gc(run)
+    done = memory.undo_gc(run, workers=memory.gc_processes())
     if as_json:
         say_json({"schema": 1, "undone": done.run, **asdict(done)})
     else:

@@ -129,10 +129,12 @@ def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
         tools.progress.advance(len(mending))
 
 
-def finish(catalog: Catalog, store: Store, *, leaving: Collection[str]) -> str:
+def finish(
+    catalog: Catalog, store: Store, *, leaving: Collection[str], processes: SideBySide | None = None
+) -> str:
     """Index what waits but for these; return why it has to wait on where no vectors can be had, if so."""
     try:
-        index_pending(catalog, store, leaving=leaving)
+        index_pending(catalog, store, leaving=leaving, processes=processes)
     except BackendError as error:
         return error.told
     return ""
@@ -260,14 +262,9 @@ def _unchanged(tools: Tools, items: Sequence[Item], done: Outcome) -> list[Item]
 
 def _in_time(tools: Tools, items: Sequence[T], pace: Pace, done: Outcome) -> Iterator[Sequence[T]]:
     """Yield the items in batches while there is time; tell when it is up."""
-    place = 0
-    while place < len(items):
+    for batch in pace.batches(items):
         if tools.late():
             done.stopped = True
             return
-        batch = items[place : place + pace.size]
-        began = time.monotonic()
         yield batch
-        pace.took(len(batch), time.monotonic() - began)
-        place += len(batch)
         tools.progress.advance(len(batch))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from itertools import islice
 
 import orjson
 
@@ -20,10 +22,15 @@ from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.gc_apply import finish
 from ragmem.services.index import waiting_on
-from ragmem.services.judge import chunks_of
+from ragmem.services.pace import Pace
+from ragmem.services.reading_ahead import Cut, cut
+from ragmem.services.side_by_side import SideBySide
 
-BATCH = 200
-"""Memories that come back in one transaction."""
+BATCH, MOST = 200, 2000
+"""Memories that come back in one transaction: at least, and at most."""
+
+MANY = 500
+"""Memories whose texts other processes read; for fewer they would take longer to start."""
 
 UNDONE = "undone"
 """The rule for a merged memory whose originals are back."""
@@ -55,21 +62,26 @@ def undo(
     policy: LifecyclePolicy,
     run: str = "",
     now: datetime,
+    workers: int = 1,
 ) -> Undone:
     """Take a run back, the latest that was not taken back when none is named.
 
     What it archived comes back, what it merged goes to the archive, and what it changed of lives and of what
     is superseded is as before, where nothing else has changed it since. It may be interrupted, and is
-    finished by undoing once more. Raises NotFoundError for a run that took and changed nothing.
+    finished by undoing once more. The texts of many memories are read in so many processes. Raises
+    NotFoundError for a run that took and changed nothing.
     """
     target = _chosen(catalog, run)
     adopt(catalog, target)
     restored = 0
     leaving = waiting_on(catalog)
     archived = [item for item in catalog.archive.of(target) if item.rule != UNDONE]
-    for batch in batches(archived, BATCH):
-        restored += _bring_back(catalog, target, batch, sizes)
-    note = finish(catalog, store, leaving=leaving)
+    with SideBySide(workers if len(archived) >= MANY else 1) as processes:
+        read = processes.spread(partial(cut, sizes=sizes), [item.memory for item in archived])
+        pace = Pace(BATCH, MOST)
+        for batch in pace.batches(archived):
+            restored += _bring_back(catalog, target, batch, list(islice(read, len(batch))))
+        note = finish(catalog, store, leaving=leaving, processes=processes if processes.workers > 1 else None)
     kept = _unmake(catalog, store, target, policy=policy, now=now)
     left = sum(item.rule != UNDONE for item in catalog.archive.of(target))
     with catalog.database.write():
@@ -112,14 +124,21 @@ def _chosen(catalog: Catalog, run: str) -> str:
     raise NotFoundError(f'there is no gc run "{run}"', hint=f"runs that can be undone: {known}")
 
 
-def _bring_back(catalog: Catalog, run: str, items: Sequence[Archived], sizes: ChunkingSettings) -> int:
+def _bring_back(catalog: Catalog, run: str, items: Sequence[Archived], read: Sequence[Cut]) -> int:
     """Take memories out of the archive in one transaction; where another text is by now, one stays there."""
     with catalog.database.write():
         present = catalog.memories.hashes(item.memory.id for item in items)
-        back = [revived(item.memory) for item in items if item.memory.id not in present]
+        back = [
+            (revived(item.memory), one)
+            for item, one in zip(items, read, strict=True)
+            if item.memory.id not in present
+        ]
         same = [item.memory.id for item in items if present.get(item.memory.id) == item.memory.content_hash]
-        catalog.memories.accept([(memory, chunks_of(memory, sizes)) for memory in back])
-        leaving = [*(memory.id for memory in back), *same]
+        catalog.memories.accept(
+            [(memory, one.chunks) for memory, one in back],
+            words={memory.id: one.words for memory, one in back},
+        )
+        leaving = [*(memory.id for memory, _ in back), *same]
         catalog.archive.drop(run, leaving)
         catalog.gc_runs.add(run, {}, archived=-len(leaving))
     return len(back)
@@ -240,7 +259,7 @@ def restore(
                 hint=f"look at it: ragmem inspect memory {item.memory.short_id}",
             )
         adopt(catalog, item.run)
-        _bring_back(catalog, item.run, [item], sizes)
+        _bring_back(catalog, item.run, [item], [cut(item.memory, sizes)])
         row = catalog.lives.of([found]).get(found, LifeRow(found))
         life = Life.PROVEN if row.life is not Life.PERMANENT else row.life
         catalog.lives.put([replace(row, life=life, reprieves=0, checked_age=0, reason=RESTORED)], now=now)

@@ -1,6 +1,6 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
@@ -8,8 +8,10 @@ from ragmem.catalog.contents import PAGE, Contents
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State
 from ragmem.domain.resolution import names_in, resolved
 from ragmem.ports import Store
-from ragmem.services.extracted import Item, by_rule, extracted
+from ragmem.services.extracted import Item, by_rule, extracted, keep
 from ragmem.services.names import learn
+from ragmem.services.reading_ahead import named_in
+from ragmem.services.side_by_side import SideBySide
 
 LATER = ("transcripts",)
 """Sources of which thousands may wait: nobody who wants something else is to wait for their vectors."""
@@ -132,12 +134,13 @@ def index_pending(
     advance: Callable[[int], None] | None = None,
     without: Sequence[str] = (),
     leaving: Collection[str] = (),
+    processes: SideBySide | None = None,
 ) -> int:
     """Index every memory that was accepted but not finished, or so many; return how many.
 
     What is worth most comes first, of that the latest; what comes of the sources `without` waits on, and so
     do the ids `leaving`. A killed run left them so, or a model that could not be had; or a name that they
-    mention has another node by now, perhaps because of one of them.
+    mention has another node by now, perhaps because of one of them. Other `processes` read texts ahead.
     """
     total = 0
     before: list[str] | None = None
@@ -148,7 +151,7 @@ def index_pending(
 
     while before is None or catalog.names.let_wait(BATCH) or waiting() != before:
         before = waiting()
-        for batch in batches(before, BATCH):
+        for batch in _read_ahead(catalog, before, processes):
             put_again(catalog, store, batch)
             total += len(batch)
             if advance is not None:
@@ -156,6 +159,18 @@ def index_pending(
         if most is not None:
             break
     return total
+
+
+def _read_ahead(catalog: Catalog, ids: Sequence[str], processes: SideBySide | None) -> Iterator[list[str]]:
+    """Yield the ids in batches; what rules find in their texts is known then, where others can look."""
+    if processes is None:
+        yield from batches(ids, BATCH)
+        return
+    contents = Contents(catalog.database)
+    items = (list(contents.of(batch)) for batch in batches(ids, BATCH))
+    for some, named in processes.each(named_in, items):
+        keep(dict(named))
+        yield [memory.id for memory, _ in some]
 
 
 def waiting_on(catalog: Catalog) -> set[str]:

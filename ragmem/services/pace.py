@@ -1,7 +1,14 @@
 """How much is done in one transaction: as much as others who want to write can wait for, and no less."""
 
+import time
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
 AIM_S = 0.7
 """Seconds that a transaction is to take: other writers wait for under a second."""
+
+
+T = TypeVar("T")
 
 
 class Pace:
@@ -16,6 +23,16 @@ class Pace:
         self._least = least
         self._most = most
         self._aim = aim
+
+    def batches(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
+        """Yield the items, so many at once, as long as somebody asks for more."""
+        place = 0
+        while place < len(items):
+            batch = items[place : place + self.size]
+            began = time.monotonic()
+            yield batch
+            self.took(len(batch), time.monotonic() - began)
+            place += len(batch)
 
     def took(self, count: int, seconds: float) -> None:
         """Take note of how long so many took."""

@@ -1,14 +1,17 @@
 """What takes the longest of storing memories and needs their texts only: other processes can do it ahead."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragmem.catalog.memories import words_of
 from ragmem.catalog.terms import Analysed
+from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction import extract
-from ragmem.domain.model import Chunk, Extraction
+from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.stated import stated_in
 from ragmem.services.covered import covered
 from ragmem.services.extracted import Item, keep
+from ragmem.services.judge import chunks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,30 @@ class Reading:
         keep(dict(self.named))
 
 
+def named_in(items: Sequence[Item]) -> list[tuple[Chunk, Extraction]]:
+    """Return what rules find in the texts of memories, without secrets and private parts."""
+    return [
+        (one, extract(one))
+        for memory, chunks in items
+        if stated_in(memory) is None
+        for one in covered(memory, chunks)
+    ]
+
+
 def reading_of(item: Item) -> Reading:
     """Read a memory."""
-    memory, chunks = item
-    named = () if stated_in(memory) else tuple((one, extract(one)) for one in covered(memory, chunks))
-    return Reading(tuple(words_of(memory, chunks)), named)
+    return Reading(tuple(words_of(*item)), tuple(named_in([item])))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A memory's chunks and their words."""
+
+    chunks: tuple[Chunk, ...]
+    words: tuple[Analysed, ...]
+
+
+def cut(memory: Memory, sizes: ChunkingSettings) -> Cut:
+    """Cut a memory into chunks, and these into words."""
+    chunks = chunks_of(memory, sizes)
+    return Cut(chunks, tuple(words_of(memory, chunks)))

@@ -11,7 +11,7 @@ import pytest
 
 from ragmem.domain.connections import Scale
 from ragmem.domain.model import Draft, Scope
-from ragmem.services import extracted, gc_apply, gc_workers
+from ragmem.services import extracted, gc_apply, gc_undo, gc_workers
 from ragmem.services.invariants import violations
 from ragmem.services.side_by_side import SideBySide
 
@@ -62,7 +62,7 @@ def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
 
 
 @pytest.mark.parametrize("store", ["lightrag"])
-def test_texts_of_merged_memories_are_read_in_other_processes(projects, monkeypatch):
+def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back(projects, monkeypatch):
     plan = projects.plan_gc()
     monkeypatch.setattr(gc_apply, "MANY", 1)
     monkeypatch.setattr(extracted, "_kept", {})
@@ -72,6 +72,12 @@ def test_texts_of_merged_memories_are_read_in_other_processes(projects, monkeypa
     merged = {one.memory.id for one in plan.merges}
     assert done.made == len(merged) > 0
     assert merged <= projects.store.memory_ids()
+    assert violations(projects.catalog, projects.store, deep=True) == []
+
+    monkeypatch.setattr(gc_undo, "MANY", 1)
+    monkeypatch.setattr(extracted, "_kept", {})
+    assert projects.undo_gc(workers=2).restored == done.archived + done.merged
+    assert len(projects.store.memory_ids()) == len(TEXTS) + 9
     assert violations(projects.catalog, projects.store, deep=True) == []
 
 

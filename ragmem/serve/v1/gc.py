@@ -143,7 +143,7 @@ def _undoing(memory: Ragmem, jobs: Jobs) -> APIRouter:
 
         def work(job: Job, _: Told) -> None:
             require(memory)
-            job.outcome = asdict(memory.undo_gc(request.run))
+            job.outcome = asdict(memory.undo_gc(request.run, workers=memory.gc_processes()))
 
         return _answer(await jobs.begin("undo", work, wait=request.wait), response)
 

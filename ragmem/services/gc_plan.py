@@ -13,8 +13,8 @@ from ragmem.domain.lifecycle import Decision, LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connecting import connect
-from ragmem.services.gc_items import MERGED, RULES, Item, Merging, Plan
-from ragmem.services.gc_project import Asked
+from ragmem.services.gc_items import MERGED, RULES, Item, Plan
+from ragmem.services.gc_project import Asked, Planned
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.gc_workers import plans
 from ragmem.services.progress import Progress, Silent
@@ -63,25 +63,23 @@ def plan(
     described = _by_project(catalog, (*removals, *unfinished))
     asked = (
         Asked(project, known[project], described.get(project, {}), policy, sizes, not waiting.get(project, 0))
-        for project in wanted
+        # The largest first: at the end all processes should have something to do.
+        for project in sorted(wanted, key=lambda one: -known[one])
     )
-    found: list[Item] = []
-    merges: list[Merging] = []
-    hashes: dict[str, str] = {}
-    searched = 0
-    for _, part in plans(catalog, store, asked, workers=workers):
-        found += part.items
-        merges += part.merges
-        hashes |= part.hashes
-        searched += part.searched
+    parts: dict[str, Planned] = {}
+    for one, part in plans(catalog, store, asked, workers=workers):
+        parts[one.project] = part
         told.advance(len(part.items))
+    found = [item for project in wanted for item in parts[project].items]
+    merges = [merging for project in wanted for merging in parts[project].merges]
+    hashes = {key: value for part in parts.values() for key, value in part.hashes.items()}
     strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in hashes]
     items = [_only(item, rules) for item in (*found, *strangers)]
     doing = {item.id for item in items if item.action != "keep"}
     return Plan(
         items=tuple(items),
         memories=len(found),
-        searched=searched,
+        searched=sum(part.searched for part in parts.values()),
         merges=tuple(one for one in merges if doing.issuperset(one.members)),
         hashes={key: hashes[key] for item in items for key in item.others if key in hashes},
         sweep=store.sweep(dry_run=True) if whole and (not rules or UNOWNED in rules) else {},

@@ -243,7 +243,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # Processes that help would load this file first, and with it numpy for as many threads as there are cores;
-    # those of `ragmem gc` load it when they know that each is to have one.
+    # Processes that help would load this file first, and with it numpy for as many threads as there are
+    # cores; those of `ragmem gc` load it when they know that each is to have one.
     del __file__
     main()

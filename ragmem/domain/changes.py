@@ -59,7 +59,7 @@ class _Read:
         self._small = entry.text.count(" ") < MAX_WORDS
         self.main = main if self._small else []
         self.words = _words(self.telling)
-        self.leading = _words(self.main)
+        self.leading = self.words if self.main == telling else _words(self.main)
         """The words of its main claims, by which it is found."""
 
     @cached_property

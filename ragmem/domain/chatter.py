@@ -162,11 +162,10 @@ def voice(sentence: str, *, listed: bool = False) -> Voice:
     rest = sentence[start:]
     if _accompanies(rest, opened=opened, turned=turned, listed=listed):
         return Voice.CHATTER
-    reasoned = _REASONED.search(rest) is not None
-    if not reasoned and (_EVENT.match(rest) or _STATUS.match(rest)):
-        return Voice.CHATTER
-    reports = _REPORTS.match(rest) is not None or _is_tally(rest)
-    return Voice.REPORTS if reports and not reasoned else Voice.STATES
+    chatter = _EVENT.match(rest) or _STATUS.match(rest)
+    if not (chatter or _REPORTS.match(rest) or _is_tally(rest)) or _REASONED.search(rest):
+        return Voice.STATES
+    return Voice.CHATTER if chatter else Voice.REPORTS
 
 
 def _is_tally(rest: str) -> bool:

@@ -21,18 +21,24 @@ _REACH = 90
 _Side: TypeAlias = Literal["before", "after", "between", "around"]
 _ENDED = (
     "gone|removed|dropped|deleted|deprecated|retired|closed|disabled|abandoned|discontinued|obsolete|out|lifted"
-    "|ignored|reverted|withdrawn|scrapped|eliminated|cancell?ed|phased out|rolled back|switched off"
+    "|ignored|reverted|withdrawn|scrapped|eliminated|cancelled|canceled|phased out|rolled back|switched off"
     "|turned off|dead"
 )
 _MOVED = (
     "moved|migrated|renamed|switched|changed|went|goes|raised|lowered|bumped|ported|converted|shortened|extended"
     "|reduced|increased|upgraded|downgraded|cut|grew|transitioned|relocated"
 )
+
+
+def _first_words(phrases: str) -> str:
+    return " ".join(phrase.split()[0] for phrase in phrases.split("|"))
+
+
 _CUES: tuple[tuple[str, _Side, str, str], ...] = (
     (
         "moved",
         "between",
-        "from out",
+        f"from out & {_first_words(_MOVED)}",
         rf"\b(?:{_MOVED})\b.{{0,60}}?\b(?:from|out of) (.{{1,90}}?) (?:in|on)?to\b",
     ),
     (
@@ -44,7 +50,7 @@ _CUES: tuple[tuple[str, _Side, str, str], ...] = (
     (
         "replaced",
         "between",
-        "renamed replaced swapped",
+        "renamed replaced swapped & to as by with for",
         r"\b(?:renamed|replaced|swapped) (.{1,60}?) (?:to|as|by|with|for)\b",
     ),
     (
@@ -57,21 +63,21 @@ _CUES: tuple[tuple[str, _Side, str, str], ...] = (
     (
         "gone",
         "before",
-        "is are was were been got gets",
+        f"is are was were been got gets & {_first_words(_ENDED)}",
         rf" {_BE} (?:now |finally |all |since )?(?:{_ENDED})\b(?! of\b)",
     ),
-    ("gone", "before", "only", r" (?:is|are) (?:now )?only\b"),
+    ("gone", "before", "only & is are", r" (?:is|are) (?:now )?only\b"),
     (
         "gone",
         "before",
-        "not no",
+        "not no & required needed necessary used supported possible allowed",
         r" (?:is|are) (?:not|no longer) (?:required|needed|necessary|used|supported|possible|allowed)\b",
     ),
     ("no longer", "around", "longer more anymore", r"\b(?:no longer|any ?more|any longer)\b"),
     (
         "no longer",
         "after",
-        "nothing unrelated not",
+        "nothing unrelated not & with to of by about",
         r"\b(?:nothing to do with|unrelated to|not (?:because of|caused by|due to|about))\b",
     ),
     (
@@ -96,13 +102,21 @@ _CUES: tuple[tuple[str, _Side, str, str], ...] = (
     (
         "former",
         "after",
-        "from of was before old",
+        "from of was before old & down up over left was before old",
         r"\b(?:down from|up from|over from|left of|\((?:was|before|old):?)(?= )",
     ),
 )
 _PHRASES = tuple(
-    (rule, side, frozenset(words.split()), re.compile(cue, re.IGNORECASE)) for rule, side, words, cue in _CUES
+    (
+        rule,
+        side,
+        frozenset(words.split("&")[0].split()),
+        frozenset(words.split("&")[-1].split()),
+        re.compile(cue, re.IGNORECASE),
+    )
+    for rule, side, words, cue in _CUES
 )
+"""The cues, each with words of which a sentence has one where it has the cue, and one of others as well."""
 _NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|after all)\b|\b(?:is|are|was|were|does|did|has|have|can) NOT\b"
 )
@@ -119,7 +133,12 @@ _WHOLE = (
         _NOW,
     ),
 )
+_EVERY = frozenset().union(
+    *(one | other for _, _, one, other, _ in _PHRASES), *(words for _, words, _ in _WHOLE)
+)
 _LETTERS = re.compile(r"[a-z]+")
+_SAME_LETTERS = str.maketrans("\u017f\u0130\u0131", "sii")
+"""Letters that a pattern takes for others where case does not matter; a small one of the first is no `s`."""
 _STOPS = re.compile(
     r"[;:.!?()]+(?=\s|$)"
     r"| (?:because|since|so|but|which|when|where|although|otherwise|as|for|by|in order|to|into)\b"
@@ -131,10 +150,13 @@ _COMMA = re.compile(r", ")
 
 def endings(text: str) -> Iterator[Ending]:
     """Yield what a sentence says is over; one without a cue says nothing of the kind."""
-    there = frozenset(_LETTERS.findall(text.lower()))
-    for rule, side, words, pattern in _PHRASES:
-        # Most sentences have the words of few cues, and looking for those is cheap.
-        if not words.isdisjoint(there):
+    letters = text if text.isascii() else text.translate(_SAME_LETTERS)
+    # Most sentences have the words of few cues, and looking for those is cheap.
+    there = _EVERY.intersection(_LETTERS.findall(letters.lower()))
+    if not there:
+        return
+    for rule, side, words, others, pattern in _PHRASES:
+        if not (words.isdisjoint(there) or others.isdisjoint(there)):
             for match in pattern.finditer(text):
                 for over in _over(text, side, match):
                     yield Ending(rule, over)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from ragmem.domain.chatter import Voice, voice
 from ragmem.domain.endings import endings
@@ -24,9 +25,10 @@ LEAST_WORDS = 4
 """A reason begins behind so many words; before them it is the claim itself."""
 
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+# Begins with the white space: a search passes over letters quickly then.
 _SENTENCE = re.compile(
-    r"(?<=[\w)\]`\"'*>][.!?;])(?<!e\.g\.)(?<!i\.e\.)(?<!\bvs\.)(?<!\bcf\.)\s+(?=\S)|(?<=:)\s+(?=[A-Z])|\s+[-\u2013\u2014]{1,3}\s+"
-    r"|\n\s*(?:\n|[-*+#>|]|\d+[.)])\s*"
+    r"\s(?:(?<=[\w)\]`\"'*>][.!?;]\s)(?<!e\.g\.\s)(?<!i\.e\.\s)(?<!\bvs\.\s)(?<!\bcf\.\s)\s*(?=\S)"
+    r"|(?<=:\s)\s*(?=[A-Z])|\s*[-\u2013\u2014]{1,3}\s+|(?<=\n)\s*(?:\n|[-*+#>|]|\d+[.)])\s*)"
 )
 _TOKEN = re.compile(r"[^\s,;:()\"'`!?*=|\u2026]+")
 _EDGES = ".,;:()[]\"'`!?*"
@@ -53,10 +55,11 @@ _VERB = re.compile(
     r"|(?<=\S )[a-z]{2,}(?<!s)s(?= \S)|(?<=\w )[a-z]{2,}ed\b"
     r"|(?<![\w./-])(?:went|ran|took|gave|live|use|need|go|run|come|rely)\b(?![./-]\w)"
 )
-_CODE = re.compile(
-    r"^(?:[$/{}\[<@]|return\b|async |await |def |class |const |let |import |from \S+ import|cd |git |npm )"
-    r"|[{};]$|=>|==|\(\)\s*[;{]|\w\(\w*[\"']"
+_CODE_BEGINS = re.compile(
+    r"[$/{}\[<@]|return\b|async |await |def |class |const |let |import |from \S+ import|cd |git |npm "
 )
+# Begins with marks in all branches: a search passes over letters quickly then.
+_CODE_HAS = re.compile(r"[{};]$|=[>=]|\((?:\)\s*[;{]|(?<=\w\()\w*[\"'])")
 _SAID = re.compile(
     r"(?:decision|hypothesis|suspect|suspicion|assum|theory|guess|(?:root )?cause|known)", re.IGNORECASE
 )
@@ -124,6 +127,11 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
+@lru_cache(maxsize=65536)
+def _lower_stem(token: str) -> str:
+    return stem(token.lower())
+
+
 _OPPOSITES = tuple(
     (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
     for one, other in (
@@ -171,7 +179,8 @@ class Claim:
     @cached_property
     def values(self) -> frozenset[str]:
         """What can differ while the fact is the same: numbers, versions, paths, flags and names."""
-        return frozenset(token.lower() for token in _tokens(self.main) if _VALUE.search(token))
+        marked = (token for token in _tokens(self.main) if not token.isalpha())
+        return frozenset(token.lower() for token in marked if _VALUE.search(token))
 
     @cached_property
     def versions(self) -> frozenset[tuple[str, str]]:
@@ -181,7 +190,7 @@ class Claim:
     @cached_property
     def signs(self) -> frozenset[str]:
         """Those of its words that have an opposite."""
-        return frozenset(stem(token.lower()) for token in _tokens(self.main)) & _SIGNS
+        return _SIGNS.intersection(map(_lower_stem, _tokens(self.main)))
 
     @cached_property
     def negated(self) -> bool:
@@ -216,7 +225,7 @@ class Claim:
     @cached_property
     def states(self) -> bool:
         """Whether it says how something is: it is no plan, no event of the past, no code and no heading."""
-        if self.planned or _CODE.search(self.text):
+        if self.planned or _is_code(self.text):
             return False
         event = _HAPPENED.search(self.text) and not _STANDS.search(self.text)
         return not event and bool(
@@ -263,15 +272,19 @@ def _claim(text: str, *, leading: bool) -> Claim | None:
 
     None where it has no words, where it only accompanies work, and for a further one that ends nothing.
     """
-    ended = () if _CODE.search(text) else tuple(_ended(text))
+    ended = () if _is_code(text) else tuple(_ended(text))
     if not (leading or ended):
         return None
     if not any(one.words for one in ended) and voice(text, listed=True) is Voice.CHATTER:
         return None
     cut = _REASON.search(text)
     main = text[: cut.start()] if cut and len(text[: cut.start()].split()) >= LEAST_WORDS else text
-    order = tuple(word for token in _tokens(main)[:MAX_WORDS] for word in _words(token))
+    order = tuple(chain.from_iterable(map(_words, _tokens(main)[:MAX_WORDS])))
     return Claim(text, main, order, frozenset(order), ended) if order else None
+
+
+def _is_code(text: str) -> bool:
+    return _CODE_BEGINS.match(text) is not None or _CODE_HAS.search(text) is not None
 
 
 def _tokens(text: str) -> list[str]:
@@ -288,7 +301,7 @@ def _ended(text: str) -> Iterator[Ended]:
 
 def words_of(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that carry meaning, and of the parts of its names."""
-    return frozenset(word for token in _tokens(text) for word in _words(token))
+    return frozenset(chain.from_iterable(map(_words, _tokens(text))))
 
 
 def opposite(one: Claim, other: Claim) -> bool:

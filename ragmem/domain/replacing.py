@@ -98,11 +98,10 @@ def judge(
         return None
     if older.words == newer.words and older.negated == newer.negated and older.signs == newer.signs:
         return None
-    found = [
-        *_ended(older, newer, around, overlap, rarity),
-        *_said_to_change(older, newer, overlap),
-        *_other_value(older, newer, overlap),
-    ]
+    found = [*_other_value(older, newer, overlap)]
+    if newer.ended:
+        found += _ended(older, newer, around, overlap, rarity)
+        found += _said_to_change(older, newer, overlap)
     if not found or not older.states or newer.planned or (newer.orders and not older.orders):
         return None
     return max(found, key=lambda one: (one.score, one.rule))
@@ -157,7 +156,7 @@ def _said_to_change(older: Claim, newer: Claim, overlap: float) -> Iterable[Judg
 
 def _other_value(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]:
     """Yield where both claims say the same of the same thing, but for a value, its opposite, or a not."""
-    if _other_version(older, newer) and overlap >= ABOUT_IT and _CHANGED.search(newer.text):
+    if overlap >= ABOUT_IT and _other_version(older, newer) and _CHANGED.search(newer.text):
         yield Judged("version", 0.3 + overlap)
     found = list(_differing(older, newer, overlap)) if overlap >= SAME_SUBJECT else []
     if found and newer.states and not (older.orders or newer.adds or older.conditional or newer.conditional):
@@ -168,11 +167,8 @@ def _differing(older: Claim, newer: Claim, overlap: float) -> Iterable[Judged]:
     """Yield what tells two claims apart that have so much in common."""
     if overlap >= SAME_FACT and _both_values(older, newer):
         yield Judged("former value", overlap)
-    if (
-        opposite(older, newer)
-        and overlap >= (SAME_FRAME, SAME_FACT, SAME_SUBJECT)[len(set(older.order[:2]) & set(newer.order[:2]))]
-        and _one_subject(older, newer)
-    ):
+    enough = (SAME_FRAME, SAME_FACT, SAME_SUBJECT)[len(set(older.order[:2]) & set(newer.order[:2]))]
+    if overlap >= enough and _one_subject(older, newer) and opposite(older, newer):
         yield Judged("opposite", overlap)
     if (
         overlap >= SAME_BUT_NOT

@@ -1,6 +1,6 @@
 """BM25 over the postings of a question's words: of chunks, and of memories taken as one text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def found(
     limit: int,
     memories: int | None,
     projects: Sequence[str] | None,
-    also: Sequence[str],
+    also: Mapping[str, str],
     phrases: Sequence[str],
     excluded: Sequence[str],
 ) -> LexicalHits:
@@ -64,7 +64,8 @@ def found(
         best = _of_so_many(corpus, _best(corpus, scores, limit, wanted), memories).tolist()
         names = _names(connection, corpus, best)
         known = {names[place][0]: (place, names[place][1]) for place in best}
-        known |= places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
+        others = places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
+        known |= {chunk: (place, also[chunk]) for chunk, place in others.items()}
     places = np.array([place for place, _ in known.values()], dtype=np.intp)
     owners = corpus.memory_of[places]
     ids = dict(zip(owners.tolist(), (identifier for _, identifier in known.values()), strict=True))
@@ -113,7 +114,7 @@ def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: f
         gained += often
         np.divide(often, gained, out=gained)
         gained *= weight
-        scores[chunks] += gained
+        np.add.at(scores, chunks, gained)
     return scores
 
 

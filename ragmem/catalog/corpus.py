@@ -174,20 +174,19 @@ def _joined(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
     )
 
 
-def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Return chunk id -> (place, memory id) of those that are there."""
-    rows: list[tuple[str, int, int, str]] = []
+def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, int]:
+    """Return chunk id -> place of those that are there."""
+    rows: list[tuple[str, int, int]] = []
     for batch in batches(chunks):
         rows += connection.execute(
-            "SELECT c.id, c.position, l.version, m.id FROM chunks c"
-            " JOIN lexicon_memories l ON l.memory = c.memory JOIN memories m ON m.n = c.memory"
-            f" WHERE c.id IN ({marks(batch)})",
+            "SELECT c.id, c.position, l.version FROM chunks c"
+            f" JOIN lexicon_memories l ON l.memory = c.memory WHERE c.id IN ({marks(batch)})",
             batch,
         ).fetchall()
-    memories = np.searchsorted(corpus.versions, [version for _, _, version, _ in rows]).tolist()
+    memories = np.searchsorted(corpus.versions, [version for _, _, version in rows]).tolist()
     return {
-        chunk: (int(corpus.firsts[memory]) + position, identifier)
-        for (chunk, position, version, identifier), memory in zip(rows, memories, strict=True)
+        chunk: int(corpus.firsts[memory]) + position
+        for (chunk, position, version), memory in zip(rows, memories, strict=True)
         if memory < len(corpus.versions)
         and corpus.versions[memory] == version
         and position < corpus.counts[memory]

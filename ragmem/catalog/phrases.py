@@ -142,4 +142,4 @@ def allowed_chunks(
         corpus = corpus_of(database, connection)
         places = places_of(connection, corpus, chunk_ids)
         wanted = Wanted.among(connection, corpus, phrases, excluded)
-        return {chunk for chunk, (place, _) in places.items() if wanted.allows(int(corpus.memory_of[place]))}
+        return {chunk for chunk, place in places.items() if wanted.allows(int(corpus.memory_of[place]))}

@@ -70,7 +70,7 @@ class Gathering:
         if store is not None:
             wide = store.search(asked.text, limit=CHUNKS_FOR_EACH * depth, projects=projects)
             vectors = _of_so_many(wide, depth)
-        self._lexical = self._search([hit.chunk_id for hit in vectors], memories=depth)
+        self._lexical = self._search({hit.chunk_id: hit.memory_id for hit in vectors}, memories=depth)
         self._cosines: dict[str, float] = {}
         self._unknown = 0.0
         self._take("text", self._lexical.hits)
@@ -94,7 +94,7 @@ class Gathering:
         A list that does not speak for its hits only has them compared with the question.
         """
         hits = self._allowed(hits)
-        new = [hit.chunk_id for hit in hits if hit.chunk_id not in self._owners]
+        new = {hit.chunk_id: hit.memory_id for hit in hits if hit.chunk_id not in self._owners}
         self._take(name, hits)
         if speaks:
             self._scores[name] = {hit.chunk_id: hit.score for hit in reversed(hits)}
@@ -125,7 +125,7 @@ class Gathering:
                 found[name] = min(mine)
         return found
 
-    def _search(self, also: Sequence[str], *, memories: int) -> LexicalHits:
+    def _search(self, also: Mapping[str, str], *, memories: int) -> LexicalHits:
         return fulltext.search(
             self._catalog.database,
             self.asked.text,

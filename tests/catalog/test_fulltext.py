@@ -196,7 +196,8 @@ def test_a_file_is_found_by_its_name(catalog, make):
 def test_chunks_that_were_asked_for_are_scored_beside_the_hits(filled):
     [hit] = search(filled.database, "wal", limit=1).hits
     [other] = search(filled.database, "leak", limit=1).hits
-    result = search(filled.database, "wal", limit=1, also=[other.chunk_id, hit.chunk_id, "unknown"])
+    also = {one.chunk_id: one.memory_id for one in (other, hit)} | {"unknown": "unknown"}
+    result = search(filled.database, "wal", limit=1, also=also)
     assert [one.chunk_id for one in result.hits] == [hit.chunk_id]
     assert result.scores == {hit.chunk_id: hit.score, other.chunk_id: 0.0}
     assert result.coverage == {hit.chunk_id: pytest.approx(1), other.chunk_id: 0.0}
@@ -237,7 +238,8 @@ def test_hits_end_before_a_memory_too_many_and_the_first_chunks_are_told(catalog
     known = catalog.memories.openings(set(owners))
     short = next(key for key, chunk in known.items() if chunk in every.scores)
     assert every.openings == {short: known[short]}
-    assert search(catalog.database, "okapi", limit=10, also=list(known.values())).openings == known
+    also = {chunk: key for key, chunk in known.items()}
+    assert search(catalog.database, "okapi", limit=10, also=also).openings == known
 
 
 def test_a_phrase_must_occur_word_for_word(catalog, make):

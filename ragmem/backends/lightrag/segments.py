@@ -105,7 +105,8 @@ class Segment:
     def codes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
         """Return a copy of the codes of some rows."""
         if self.release is None:
-            return self.codes[rows]
+            # Twice as fast as by an index.
+            return self.codes.take(rows, axis=0)
         found = np.empty((len(rows), self.codes.shape[1]), np.int8)
         # The system maps 64 KB around each row that is read: at a million rows, nearly all of the file.
         for start in range(0, len(rows), _GATHERED):

@@ -26,8 +26,8 @@ class _Elsewhere:
     asked: Asked
 
     def planned(self) -> Planned:
-        with closing(Catalog.at(self.home)) as catalog:
-            return planned(catalog, self.reader(catalog.database), self.asked)
+        with closing(Catalog.at(self.home)) as catalog, closing(self.reader(catalog.database)) as store:
+            return planned(catalog, store, self.asked)
 
 
 def plans(

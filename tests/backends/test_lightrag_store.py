@@ -3,10 +3,12 @@
 import itertools
 import json
 import os
+import pickle
 import random
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -85,6 +87,19 @@ def made_up_records(count, seed):
             relations=sorted(pairs),
             hours=number,
         )
+
+
+def test_another_process_reads_the_same_vectors_without_a_model(database, store):
+    one = make_record("one", "The tap drips.")
+    store.put([one])
+    reader = pickle.loads(pickle.dumps(store.reader()))
+    with closing(SQLiteDatabase(database.home)) as opened, closing(reader(opened)) as other:
+        assert other.answering_model() == store.answering_model()
+        (ours,), (theirs,) = store.vector_blocks(USER), other.vector_blocks(USER)
+        assert theirs.memory_ids == ours.memory_ids == [one.memory.id]
+        assert np.array_equal(theirs.vectors, ours.vectors)
+        with pytest.raises(BackendError, match="is not loaded here"):
+            other.search("tap", limit=1)
 
 
 def test_a_deleted_memory_is_mentioned_in_no_row_of_any_table(store, database):

@@ -138,7 +138,7 @@ class Memories:
                 _drop_chunks(connection, numbers)
                 lexicon.drop(connection, numbers)
                 lexicon.settle(connection)
-                connection.executemany("DELETE FROM memories WHERE n = ?", [(number,) for number in numbers])
+                connection.execute(f"DELETE FROM memories WHERE n IN ({marks(numbers)})", numbers)
                 removed += len(numbers)
         return removed
 
@@ -350,4 +350,4 @@ def words_of(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
 
 
 def _drop_chunks(connection: Connection, numbers: Sequence[int]) -> None:
-    connection.executemany("DELETE FROM chunks WHERE memory = ?", [(number,) for number in numbers])
+    connection.execute(f"DELETE FROM chunks WHERE memory IN ({marks(numbers)})", numbers)

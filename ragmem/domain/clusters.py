@@ -1,9 +1,9 @@
 """Find memories that are mutually connected: the clusters that may become one memory each."""
 
 import heapq
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ragmem.domain.lifecycle import Connection, Entry
 
@@ -15,6 +15,10 @@ MOST_MEMBERS = 12
 
 MOST_CHARS = 12_000
 """Characters of all members together: a merged memory of more would be read by nobody."""
+
+
+_Offer: TypeAlias = tuple[float, int, int, int, int]
+"""That two clusters become one: their mean likeness with a minus, both numbers, and the sizes they had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,10 @@ def clusters(entries: Iterable[Entry], connections: Iterable[Connection], *, min
     known = {entry.id: entry for entry in entries}
     growing = _Growing(sorted(known.values(), key=lambda entry: entry.id))
     numbers = {entry.id: number for number, entry in enumerate(growing.entries)}
-    for one in sorted(connections, key=lambda one: (one.first, one.second)):
-        if one.first in known and one.second in known and one.first != one.second:
-            growing.connect(numbers[one.first], numbers[one.second], one.strength)
+    for one in connections:
+        first, second = numbers.get(one.first), numbers.get(one.second)
+        if first is not None and second is not None and first != second:
+            growing.connect(first, second, one.strength)
     found = [
         Cluster(tuple(sorted((growing.entries[member] for member in members), key=_when)), mean)
         for members, mean in growing.grow()
@@ -53,14 +58,17 @@ class _Growing:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self._members = {number: [number] for number in range(len(entries))}
-        self._chars = {number: len(entry.text) for number, entry in enumerate(entries)}
-        self._between: dict[int, dict[int, float]] = defaultdict(dict)
-        self._within: dict[int, float] = defaultdict(float)
+        self._scopes = [entry.scope for entry in entries]
+        self._members = [[number] for number in range(len(entries))]
+        self._sizes = [1] * len(entries)
+        """Of a cluster that became a part of another one: 0."""
+        self._chars = [len(entry.text) for entry in entries]
+        self._between: list[dict[int, float]] = [{} for _ in entries]
+        self._within = [0.0] * len(entries)
 
     def connect(self, one: int, other: int, strength: float) -> None:
         """Connect two entries of one scope."""
-        first, second = self.entries[one].scope, self.entries[other].scope
+        first, second = self._scopes[one], self._scopes[other]
         if first.project == second.project and (
             not first.spec or not second.spec or first.spec == second.spec
         ):
@@ -68,50 +76,52 @@ class _Growing:
 
     def grow(self) -> list[tuple[list[int], float]]:
         """Join what is connected best, until nothing is enough; return members and mean strength."""
-        best = [
+        singles = [
             offer
-            for one, others in self._between.items()
+            for one, others in enumerate(self._between)
             for offer in self._offers(one, [other for other in others if one < other])
         ]
-        heapq.heapify(best)
-        while best:
-            _, one, other, size, other_size = heapq.heappop(best)
-            fresh = one in self._members and other in self._members
-            if fresh and (len(self._members[one]), len(self._members[other])) == (size, other_size):
+        # Most come from single memories: put in order once, the best last, they are faster than in a heap.
+        singles.sort(reverse=True)
+        grown: list[_Offer] = []
+        while singles or grown:
+            single = not grown or (singles and singles[-1] < grown[0])
+            _, one, other, size, other_size = singles.pop() if single else heapq.heappop(grown)
+            if self._sizes[one] == size and self._sizes[other] == other_size:
                 for offer in self._join(one, other):
-                    heapq.heappush(best, offer)
+                    heapq.heappush(grown, offer)
         return [
             (members, self._within[number] / max(1, len(members) * (len(members) - 1) // 2))
-            for number, members in self._members.items()
+            for number, members in enumerate(self._members)
+            if members
         ]
 
-    def _offers(self, one: int, others: Iterable[int]) -> Iterator[tuple[float, int, int, int, int]]:
+    def _offers(self, one: int, others: Iterable[int]) -> Iterator[_Offer]:
         """Yield places in the queue, of what is connected enough; the sizes tell later whether one holds."""
-        own, between = len(self._members[one]), self._between[one]
+        own, chars, between = self._sizes[one], self._chars[one], self._between[one]
         for other in others:
-            size = len(self._members[other])
+            size = self._sizes[other]
+            if own + size > MOST_MEMBERS or chars + self._chars[other] > MOST_CHARS:
+                continue
             # Rounded, so that what is as strong stands in the order of ids on every machine.
             mean = round(between[other] / (own * size), 9)
             if mean >= MEAN:
                 yield (-mean, one, other, own, size) if one < other else (-mean, other, one, size, own)
 
-    def _join(self, one: int, other: int) -> list[tuple[float, int, int, int, int]]:
-        """Make one cluster of two, unless it became too large; return its connections with others."""
-        if (
-            len(self._members[one]) + len(self._members[other]) > MOST_MEMBERS
-            or self._chars[one] + self._chars[other] > MOST_CHARS
-        ):
-            return []
-        gone = self._between.pop(other)
-        self._within[one] += self._within.pop(other, 0.0) + gone.pop(one)
-        del self._between[one][other]
-        self._members[one] += self._members.pop(other)
-        self._chars[one] += self._chars.pop(other)
+    def _join(self, one: int, other: int) -> Iterator[_Offer]:
+        """Make one cluster of two; return its connections with others."""
+        gone, kept = self._between[other], self._between[one]
+        self._within[one] += self._within[other] + gone.pop(one)
+        del kept[other]
+        self._members[one] += self._members[other]
+        self._sizes[one] += self._sizes[other]
+        self._chars[one] += self._chars[other]
+        self._members[other], self._sizes[other], self._between[other] = [], 0, {}
         for third, total in gone.items():
-            del self._between[third][other]
-            both = self._between[one].get(third, 0.0) + total
-            self._between[one][third] = self._between[third][one] = both
-        return list(self._offers(one, self._between[one]))
+            theirs = self._between[third]
+            del theirs[other]
+            kept[third] = theirs[one] = kept.get(third, 0.0) + total
+        return self._offers(one, kept)
 
 
 def _when(entry: Entry) -> tuple[float, int, str]:

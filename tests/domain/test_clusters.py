@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.clusters import MOST_CHARS, MOST_MEMBERS, clusters
+from ragmem.domain.clusters import MEAN, MOST_CHARS, MOST_MEMBERS, clusters
 from ragmem.domain.lifecycle import Connection, Entry
 from ragmem.domain.model import Memory, Scope, content_hash
 
@@ -93,3 +93,38 @@ def test_the_order_makes_no_difference_and_each_memory_is_in_one_cluster(
     random.shuffle(known)
     random.shuffle(links)
     assert found(known, links) == first
+
+
+def plain(strengths: dict[frozenset[str], float], names: str) -> list[str]:
+    """Join the two clusters that are connected best on average, one after the other, as it is described."""
+    groups = [*names]
+    while True:
+        offers = []
+        for one, other in combinations(sorted(groups), 2):
+            total = sum(strengths.get(frozenset(pair), 0.0) for pair in product(one, other))
+            mean = round(total / (len(one) * len(other)), 9)
+            if mean >= MEAN and len(one) + len(other) <= MOST_MEMBERS:
+                offers.append((-mean, one, other))
+        if not offers:
+            return sorted("".join(sorted(group)) for group in groups if len(group) > 1)
+        _, one, other = min(offers)
+        groups = [group for group in groups if group not in {one, other}] + [one + other]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("abcdefghijklmnop"), st.sampled_from("abcdefghijklmnop")).filter(
+            lambda pair: pair[0] < pair[1]
+        ),
+        # Halves of halves: their means are the same in whatever order they are added.
+        st.sampled_from([0.125, 0.25, 0.375, 0.5, 0.75, 1.0]),
+        max_size=60,
+    )
+)
+def test_the_best_connected_become_one_first(strengths: dict[tuple[str, str], float]) -> None:
+    links = [Connection(one, other, 0.6, 0.6, strength) for (one, other), strength in strengths.items()]
+    got = found(entries("abcdefghijklmnop"), links, minimum=2)
+    assert sorted("".join(sorted(group)) for group in got) == plain(
+        {frozenset(pair): strength for pair, strength in strengths.items()}, "abcdefghijklmnop"
+    )

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from retrieval import put_texts
 
+from ragmem.backends.minilm.blas import import_numpy
 from ragmem.catalog.batches import batches
 from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem, now
 from ragmem.services.connecting import connect
 from ragmem.services.judge import judge
 from ragmem.services.side_by_side import cores
+
+# One BLAS thread, as with the bundled model: also in the processes that are started, which read this file.
+import_numpy()
 
 SIZE, QUICK_SIZE = 100_000, 3_000
 

@@ -39,9 +39,6 @@ QUICK_QUERIES = 200
 POOLED = ("lme_session",)
 """Sets with a haystack for each question that are asked of all documents as well."""
 
-MULTI_HOP = ("hotpot100", "musique100")
-"""Sets whose answers need several documents: entities and relations are extracted for them in every run."""
-
 RRF_K = 60
 """Cormack, Clarke and Buettcher 2009."""
 
@@ -317,8 +314,7 @@ def measure(
     ):
         started = time.perf_counter()
         models = CachedModels(memory_models, cache)
-        graph = options.graph or (options.graph is None and chosen.name in MULTI_HOP)
-        catalog, store, documents, chunks = build(home, chosen, memory, models, graph=graph)
+        catalog, store, documents, chunks = build(home, chosen, memory, models, graph=options.graph)
         built = time.perf_counter() - started
         common.tell(f"{chosen.name}: {len(documents):,} documents, {chunks:,} chunks, built in {built:.1f} s")
         embedding = question_seconds(memory_models.embedder, chosen.queries)
@@ -408,8 +404,8 @@ def main() -> None:
     parser.add_argument(
         "--graph",
         action=argparse.BooleanOptionalAction,
-        default=None,
-        help="extract entities and relations for all sets, or for none; else for those of several hops",
+        default=True,
+        help="extract entities and relations, as `ragmem seed` does, or leave them out, which is quicker",
     )
     parser.add_argument(
         "--set",
@@ -465,8 +461,7 @@ def main() -> None:
     _print_categories(sets)
     headers, rows = _table(sets)
     notes = [
-        f"model {model}; entities and relations: "
-        + {None: f"of {' and '.join(MULTI_HOP)}", True: "of all sets", False: "of none"}[options.graph],
+        f"model {model}; entities and relations: {'of all sets' if options.graph else 'none'}",
         "default: as `ragmem query` answers; no floor: the same, but it always answers",
         _told_of_silence(sets),
         (

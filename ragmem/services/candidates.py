@@ -66,6 +66,8 @@ class Gathering:
         self._chunks: dict[str, list[str]] = {}
         self._built: dict[str, Candidate] = {}
         self._changed: set[str] = set()
+        self.leading = 0.0
+        """Relevance of the best memory that the graph was asked from: what it leads to stays behind it."""
         vectors: Sequence[Hit] = []
         if store is not None:
             wide = store.search(asked.text, limit=CHUNKS_FOR_EACH * depth, projects=projects)

@@ -39,8 +39,9 @@ LEAD_CHARS = 80
 MERELY_NAMED = 0.5
 """Weight of a chunk that names the entity, beside one that is about it."""
 
-ENOUGH = 0.1
-"""Share of the question's words that a second chunk must add to count fully."""
+ENOUGH = 0.2
+"""Share of the question's words that a second chunk must add to count fully: one word of ten is in many by
+chance."""
 
 SURE_LETTERS, ENDING = 3, 3
 """Letters with which a word begins in all its forms: all but the last three, and at least three."""

@@ -39,6 +39,9 @@ SEEDS = 50
 FURTHER = 50
 """Hits of a list beside words and vectors."""
 
+SECONDS = 6
+"""Chunks that the graph leads to; what comes behind them shares a name by chance."""
+
 DEEPEST = 1000
 """Hits of a list that are looked at because so many matches are wanted; all of them are compared in pairs."""
 
@@ -194,8 +197,9 @@ def _with_further(
             Hit(item.chunk_id, item.memory_id, rank, item.relevance)
             for rank, item in enumerate(best[:SEEDS], start=1)
         ]
-        linked = graph_list(catalog, store, asked.text, projects=projects, limit=FURTHER, seeds=seeds)
+        linked = graph_list(catalog, store, asked.text, projects=projects, limit=SECONDS, seeds=seeds)
         if linked:
+            gathering.leading = seeds[0].score
             gathering.add("graph", linked)
             weighed = weigh(gathering, policy)
     return weighed

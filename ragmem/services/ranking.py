@@ -26,6 +26,11 @@ COLLAPSE_DEPTH = 3
 EDITED, ABOUT_EDITS = 0.1, 0.6
 """What an edit of a file that the question names adds; more where it asks for edits."""
 
+BEHIND = 0.8
+"""Share of the best memory's relevance that another comes to over a name at most: what decay leaves of the
+oldest, so that the second hop of a question stands behind its first one. docs/benchmarks.md tells what more
+costs, and less."""
+
 ONLY_TIMES = (0.3, 0.5)
 """What happened in the named time has this relevance, and this much more by how new it is, where the question
 names nothing else: how near its words are means nothing then."""
@@ -83,10 +88,12 @@ def _relevance(candidate: Candidate, gathering: Gathering, policy: Policy, *, co
     base = by_itself(candidate, gathering, policy, code=code)
     if not candidate.further:
         return base
-    return _with_further(base, candidate.further, gathering.asked, policy)
+    return _with_further(base, candidate.further, gathering.asked, policy, leading=gathering.leading)
 
 
-def _with_further(base: float, further: Mapping[str, float], asked: Asked, policy: Policy) -> float:
+def _with_further(
+    base: float, further: Mapping[str, float], asked: Asked, policy: Policy, *, leading: float
+) -> float:
     """Return the relevance with what the lists beside words and vectors say."""
     if asked.only_times and "dates" in further:
         return ONLY_TIMES[0] + ONLY_TIMES[1] * further["dates"]
@@ -95,7 +102,9 @@ def _with_further(base: float, further: Mapping[str, float], asked: Asked, polic
         score = max(
             score, (1 - policy.expansion_weight) * base + policy.expansion_weight * further["expanded"]
         )
-    score += policy.graph_weight * further.get("graph", 0.0)
+    if "graph" in further:
+        reached = score + policy.graph_weight * further["graph"]
+        score = max(score, min(reached, BEHIND * leading))
     if further.get("edits"):
         score += ABOUT_EDITS if asked.about_edits else EDITED
     return score

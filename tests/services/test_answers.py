@@ -16,6 +16,7 @@ from ragmem.services import calibration
 from ragmem.services.index import index, record_of
 from ragmem.services.judge import judge
 from ragmem.services.query import Question
+from ragmem.services.ranking import BEHIND
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SUBJECTS = (
@@ -192,6 +193,21 @@ def test_the_second_hop_is_taken_as_far_as_it_has_a_weight(open_memory, weight, 
     )
     known = terms(memory, "which team answers for the broker behind the checkout page")
     assert ("graph_rank" in known.get("answer", {})) is hops
+
+
+def test_what_a_name_leads_to_stands_behind_what_the_question_finds(open_memory):
+    memory = open_memory(RAGMEM_STORE_BACKEND="lightrag", RAGMEM_QUERY_GRAPH_WEIGHT="1")
+    fill(
+        memory,
+        [
+            draft("start", "The checkout page sends each of its orders through Lighthouse.", days=900),
+            draft("answer", "Lighthouse has a pager, which Marta Ruiz keeps beside her bed.", days=0),
+        ],
+    )
+    question = "who keeps the pager for what the checkout page sends its orders through"
+    known = terms(memory, question)
+    assert known["answer"]["relevance"] == pytest.approx(BEHIND * known["start"]["relevance"])
+    assert found(memory, question) == ["start", "answer"]
 
 
 @pytest.fixture(scope="module")

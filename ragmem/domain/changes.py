@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from ragmem.domain.facts import Claim, claims, words_of
+from ragmem.domain.claim_words import words_of
+from ragmem.domain.facts import Claim, claims
 from ragmem.domain.lifecycle import Connection, Entry
 from ragmem.domain.redaction import redact
 from ragmem.domain.replacing import Rarity, judge

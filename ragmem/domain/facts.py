@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 
 from ragmem.domain.chatter import Voice, voice
+from ragmem.domain.claim_words import stem, stem_of, stems, tokens, words_of
 from ragmem.domain.endings import endings
-from ragmem.domain.keywords import means_nothing
 
 MAX_CHARS = 1200
 """Characters of a memory in which claims are looked for; what is said further down is a detail of it."""
@@ -30,9 +30,6 @@ _SENTENCE = re.compile(
     r"\s(?:(?<=[\w)\]`\"'*>][.!?;]\s)(?<!e\.g\.\s)(?<!i\.e\.\s)(?<!\bvs\.\s)(?<!\bcf\.\s)\s*(?=\S)"
     r"|(?<=:\s)\s*(?=[A-Z])|\s*[-\u2013\u2014]{1,3}\s+|(?<=\n)\s*(?:\n|[-*+#>|]|\d+[.)])\s*)"
 )
-_TOKEN = re.compile(r"[^\s,;:()\"'`!?*=|\u2026]+")
-_EDGES = ".,;:()[]\"'`!?*"
-_PIECE = re.compile(r"[A-Z]{2,}(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d[\w.]*")
 _VALUE = re.compile(r"\d|^--?\w|[/\\]|\w\.\w|<|_")
 _VERSIONED = re.compile(r"\b([A-Za-z][\w./-]*\w)[ @]v?(\d+(?:\.(?:\d+|x))+[\w.+-]*\b)")
 _REASON = re.compile(
@@ -93,45 +90,6 @@ _FLAW = re.compile(
     r"\b(?:fails?|failing|bugs?|wrong|errors?|crash(?:es)?|broken?|corrupt\w*|races?|false|missing|slow)\b",
     re.IGNORECASE,
 )
-_SAY_NOTHING = frozenset(
-    """
-    no longer any more anymore now nowadays instead rather than moved move renamed rename replaced replace
-    replaces switched switch changed change gone removed remove dropped drop deleted fixed fix used formerly
-    previously former old new not never isn't aren't wasn't doesn't don't cannot can't neither nor decision
-    decided user note yet still already only also every each one
-    path copy approach way option thing variant support
-    """.split()
-)
-"""Words that tell of a change or of who says so, but not of what."""
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """Return a word in small letters without the ending that grammar gave it."""
-    if len(word) <= 3 or not word.isalpha():
-        return word
-    for ending, rest in (
-        ("ies", "y"),
-        ("sses", "ss"),
-        ("ing", ""),
-        ("ied", "y"),
-        ("ed", ""),
-        ("es", ""),
-        ("s", ""),
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)] + rest
-            break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        word = word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
-
-
-@lru_cache(maxsize=65536)
-def _lower_stem(token: str) -> str:
-    return stem(token.lower())
-
-
 _OPPOSITES = tuple(
     (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
     for one, other in (
@@ -179,7 +137,7 @@ class Claim:
     @cached_property
     def values(self) -> frozenset[str]:
         """What can differ while the fact is the same: numbers, versions, paths, flags and names."""
-        marked = (token for token in _tokens(self.main) if not token.isalpha())
+        marked = (token for token in tokens(self.main) if not token.isalpha())
         return frozenset(token.lower() for token in marked if _VALUE.search(token))
 
     @cached_property
@@ -190,7 +148,7 @@ class Claim:
     @cached_property
     def signs(self) -> frozenset[str]:
         """Those of its words that have an opposite."""
-        return _SIGNS.intersection(map(_lower_stem, _tokens(self.main)))
+        return _SIGNS.intersection(map(stem_of, tokens(self.main)))
 
     @cached_property
     def negated(self) -> bool:
@@ -279,16 +237,12 @@ def _claim(text: str, *, leading: bool) -> Claim | None:
         return None
     cut = _REASON.search(text)
     main = text[: cut.start()] if cut and len(text[: cut.start()].split()) >= LEAST_WORDS else text
-    order = tuple(chain.from_iterable(map(_words, _tokens(main)[:MAX_WORDS])))
+    order = tuple(chain.from_iterable(map(stems, tokens(main)[:MAX_WORDS])))
     return Claim(text, main, order, frozenset(order), ended) if order else None
 
 
 def _is_code(text: str) -> bool:
     return _CODE_BEGINS.match(text) is not None or _CODE_HAS.search(text) is not None
-
-
-def _tokens(text: str) -> list[str]:
-    return [token for raw in _TOKEN.findall(text) if (token := raw.strip(_EDGES))]
 
 
 def _ended(text: str) -> Iterator[Ended]:
@@ -299,29 +253,9 @@ def _ended(text: str) -> Iterator[Ended]:
             yield Ended(ending.rule, words)
 
 
-def words_of(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that carry meaning, and of the parts of its names."""
-    return frozenset(chain.from_iterable(map(_words, _tokens(text))))
-
-
 def opposite(one: Claim, other: Claim) -> bool:
     """Tell whether each claim has a word for the opposite of what the other says."""
     mine, theirs = one.signs - other.signs, other.signs - one.signs
     return bool(mine and theirs) and any(
         (mine & yes and theirs & no) or (mine & no and theirs & yes) for yes, no in _OPPOSITES
     )
-
-
-@lru_cache(maxsize=65536)
-def _words(token: str) -> tuple[str, ...]:
-    """Return a token's own stem, and those of its parts where it is a name."""
-    lowered = token.lower()
-    if lowered in _SAY_NOTHING or means_nothing(lowered):
-        return ()
-    if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
-        return (stem(lowered),)
-    parts = [stem(piece.lower()) for piece in _PIECE.findall(token)]
-    if "/" in token:
-        parts.append(lowered.rstrip("/").rpartition("/")[2])
-    kept = dict.fromkeys(part for part in parts if part not in _SAY_NOTHING and not means_nothing(part))
-    return (lowered, *(part for part in kept if part != lowered))

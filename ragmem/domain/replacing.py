@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ragmem.domain.facts import Claim, opposite, words_of
+from ragmem.domain.claim_words import words_of
+from ragmem.domain.facts import Claim, opposite
 
 NAMED_AGAIN = 0.75
 """So much of what is said to be over must be in the earlier claim."""

@@ -36,7 +36,7 @@ RARITY = math.log(1000)
 LEAD_CHARS = 80
 """The beginning of a text tells what it is about, as its title does."""
 
-MERELY_NAMED = 0.5
+MERELY_NAMED = 0.25
 """Weight of a chunk that names the entity, beside one that is about it."""
 
 ENOUGH = 0.2

@@ -1,6 +1,7 @@
 """How long gc takes over a large store whose vectors exist, stage by stage, and how much memory it needs."""
 
 import random
+import resource
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -211,6 +212,8 @@ def measure(memory: Ragmem) -> dict[str, Any]:
         "acting again": len(again.acting()),
         "restored": undone.restored,
         "peak_mb": common.peak_memory_mb(),
+        "peak_helper_mb": common.peak_memory_mb(resource.RUSAGE_CHILDREN),
+        "helpers": cores(),
     }
 
 
@@ -222,6 +225,10 @@ def rows(size: int, found: dict[str, Any]) -> list[tuple[str, str]]:
         *stages,
         ("connect, plan and apply", f"{found['total']:.1f} s (promised: {PROMISE:.0f} s at {SIZE:,})"),
         ("peak memory", f"{found['peak_mb']:.0f} MB (promised: {PROMISE_MB:.0f} MB)"),
+        (
+            "largest of the processes that help",
+            f"{found['peak_helper_mb']:.0f} MB, {found['helpers']} at a time",
+        ),
         ("connections", f"{found['connections']:,}"),
         *((name, f"{count:,}") for name, count in found["decided"].items()),
     ]

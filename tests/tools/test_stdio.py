@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -34,8 +36,6 @@ def talk(home):
 
 
 async def _everything(home, mode):
-    import sys
-
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
     from mcp.shared.exceptions import MCPError
@@ -308,6 +308,34 @@ def test_it_ends_at_once_whatever_it_does(home, end):
 
     assert code == 0
     assert time.monotonic() - began < 10
+
+
+READS = """
+import signal, sys, threading, time
+from ragmem.tools import stdio
+
+def ended():
+    time.sleep(0.3)
+    # Taken by this thread, it interrupts no read, as one that comes just before a read begins.
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=ended, daemon=True).start()
+sys.exit(stdio.run(stdio.Options()))
+"""
+
+
+def test_a_signal_that_interrupts_no_read_ends_it_all_the_same(home):
+    with subprocess.Popen(
+        [sys.executable, "-c", READS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=environment(home),
+        cwd=home,
+    ) as process:
+        try:
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
 
 
 def test_without_a_warm_process_it_answers_by_itself(home):

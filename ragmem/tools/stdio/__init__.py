@@ -67,12 +67,17 @@ def run(options: Options) -> int:
     os.dup2(2, 1)
     before = {number: _signal.signal(number, _end) for number in (_signal.SIGTERM, _signal.SIGHUP)}
     before[_signal.SIGINT] = _signal.signal(_signal.SIGINT, _interrupt)
+    # One that comes just before a read begins, or to another thread, would be heard of after that read only.
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    woken_before = _signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     try:
-        _serve(options, Wire(source, sink, left=_end))
+        _serve(options, Wire(source, sink, woken=woken, left=_end))
     finally:
+        _signal.set_wakeup_fd(woken_before)
         os.dup2(source, 0)
         os.dup2(sink, 1)
-        for descriptor in (source, sink, nowhere):
+        for descriptor in (source, sink, nowhere, woken, wake):
             os.close(descriptor)
         for number, handler in before.items():
             _signal.signal(number, handler)

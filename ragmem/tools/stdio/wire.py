@@ -19,11 +19,15 @@ CHUNK = 65_536
 
 
 class Wire:
-    """A client at the other end, written to from several threads; `left` is called when it has gone."""
+    """A client at the other end, written to from several threads; `left` is called when it has gone.
 
-    def __init__(self, source: int, sink: int, *, left: "Callable[[], None]") -> None:
+    From `woken` something can be read once a signal has come, whose handler runs then.
+    """
+
+    def __init__(self, source: int, sink: int, *, woken: int, left: "Callable[[], None]") -> None:
         self._source = source
         self._sink = sink
+        self._woken = woken
         self._left = left
         self._turn = _thread.allocate_lock()
 
@@ -66,8 +70,12 @@ class Wire:
     def _read(self) -> bytes:
         while True:
             try:
-                return os.read(self._source, CHUNK)
+                ready, _, _ = select.select((self._source, self._woken), (), ())
+                if self._woken in ready:
+                    os.read(self._woken, CHUNK)
+                if self._source in ready:
+                    return os.read(self._source, CHUNK)
             except BlockingIOError:
-                select.select((self._source,), (), ())
+                continue
             except OSError:
                 return b""

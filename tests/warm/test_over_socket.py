@@ -10,7 +10,7 @@ from warm_homes import QUESTION
 from ragmem.__main__ import run
 from ragmem.domain.model import Kind
 from ragmem.memory import Ragmem
-from ragmem.services import routes
+from ragmem.services import over_socket, routes
 from ragmem.services.plain import plain, restored
 from ragmem.services.query import Question
 from ragmem.services.routes import RoutedAnswer, ask_by_route
@@ -75,7 +75,8 @@ def test_every_format_is_the_same_over_the_socket(filled, capfd, monkeypatch):
     alone = [said(capfd, line) for line in LINES]
     monkeypatch.delenv("RAGMEM_WARM")
     process = filled.start()
-    # It is that process which finds the answers.
+    # It is that process which finds the answers, however busy the machine is.
+    monkeypatch.setattr(over_socket, "STATUS_S", 10.0)
     monkeypatch.setattr(routes, "ask_by_route", None)
     monkeypatch.setattr(Ragmem, "session_context", None)
 

@@ -347,6 +347,12 @@ def test_a_page_nested_without_end_is_read(piece):
     text(piece * 5_000 + "deep")
 
 
+@pytest.mark.parametrize("sign", ["&#1;", "&#8;", "&#xfffe;", "\x08", "\ufffe"])
+def test_a_sign_that_no_tree_takes_is_left_out_behind_what_is_not_shown(sign):
+    assert text(f"<p>The pump<script>x</script>{sign} leaked.</p>") == "The pump leaked."
+    assert "leaked" in text(f"<div>{sign}<style>x</style>{sign}<nav>y</nav>leaked</div>")
+
+
 PIECES = st.sampled_from(
     "<p> </p> <div> </div> <table> <tr> <td colspan=9> <th rowspan=0> <ul> <ol start=x> <li> <dl> "
     "<dt> <dd>  <pre> <code> <a href=#n> <sup> <li id=n> <section class=footnotes> <math> <mfrac> "

@@ -9,6 +9,7 @@ _NEVER_SHOWN = frozenset(
     "option textarea mjx-math datalist audio video map area progress meter frame frameset "
     "applet title".split()
 )
+_NOT_TAKEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _AROUND = frozenset({"nav", "dialog", "menu"})
 _ROLES_AROUND = frozenset(
     "navigation search banner contentinfo complementary dialog alertdialog menu menubar toolbar".split()
@@ -122,11 +123,16 @@ def _take_out(top: Any, unwanted: Any) -> None:
         before = node.getprevious()
         if node.tail:
             if before is not None:
-                before.tail = (before.tail or "") + node.tail
+                before.tail = _joined(before.tail, node.tail)
             else:
-                parent.text = (parent.text or "") + node.tail
+                parent.text = _joined(parent.text, node.tail)
         node.tail = None
         parent.remove(node)
+
+
+def _joined(one: str | None, other: str) -> str:
+    """Return two texts as one, without what a page may have, as &#8;, and a tree does not take."""
+    return _NOT_TAKEN.sub("", (one or "") + other)
 
 
 def _is_hidden(node: Any, names: set[str]) -> bool:

@@ -35,7 +35,7 @@ BATCH, MOST = 400, 2000
 """Memories that are archived in one transaction: at least, and at most."""
 
 MANY = 500
-"""Merged memories whose texts other processes read; for fewer they would take longer to start."""
+"""Memories whose texts other processes read; for fewer they would take longer to start."""
 
 LIVES = 2000
 """Lives that are changed in one transaction."""

@@ -20,7 +20,7 @@ from ragmem.domain.model import Memory, State
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
-from ragmem.services.gc_apply import finish
+from ragmem.services.gc_apply import MANY, finish
 from ragmem.services.index import waiting_on
 from ragmem.services.pace import Pace
 from ragmem.services.reading_ahead import Cut, cut
@@ -28,10 +28,6 @@ from ragmem.services.side_by_side import SideBySide
 
 BATCH, MOST = 200, 2000
 """Memories that come back in one transaction: at least, and at most."""
-
-MANY = 500
-"""Memories whose texts other processes read; for fewer they would take longer to start."""
-
 UNDONE = "undone"
 """The rule for a merged memory whose originals are back."""
 

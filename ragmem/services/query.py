@@ -96,7 +96,7 @@ def ask(
 
         otherwise, told = _add_expanded(gathering, text, searched, policy, assistance)
         notes += told
-    weighed = _with_further(gathering, catalog, store, question, policy=policy)
+    weighed = _all_weighed(gathering, catalog, store, question, policy=policy)
     evidence, answered = _evidence(gathering, weighed, policy, assistance.calibration)
     silent = policy.abstain and not (answered or otherwise)
     if why := _why_nothing(asked, weighed, evidence, near=gathering.by_vectors, silent=silent):
@@ -171,7 +171,7 @@ def checked(text: str) -> str:
     return text
 
 
-def _with_further(
+def _all_weighed(
     gathering: Gathering,
     catalog: Catalog,
     store: Store | None,

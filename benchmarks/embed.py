@@ -31,6 +31,7 @@ from ragmem.backends.minilm.embedder import FOLDER
 from ragmem.backends.minilm.weights import WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
 from ragmem.domain.chunking import chunk
+from ragmem.domain.redaction import DEFAULT
 
 ENGINES = ("numpy", "onnx", "mlx", *PEERS)
 
@@ -305,7 +306,10 @@ def run(
     sets = read_sets(options.data, QUICK_SETS if quick else SETS)
     tokenizer = WordPiece(read_vocabulary(FOLDER / "vocab.txt"))
     parts = [
-        part.text for chosen in sets for draft in chosen.drafts for part in chunk(draft.text, memory_id="")
+        part.text
+        for chosen in sets
+        for draft in chosen.drafts
+        for part in chunk(draft.text, memory_id="", redactor=DEFAULT)
     ]
     texts = random.Random(SEED).sample(parts, min(TEXTS, len(parts)))
     counts = [len(tokenizer.encode(text, limit=WINDOW)) for text in texts]

@@ -27,6 +27,7 @@ from ragmem.domain.extraction_prompt import SCHEMA, SYSTEM, prompt
 from ragmem.domain.extraction_union import unite
 from ragmem.domain.forms import classify_token
 from ragmem.domain.model import Chunk, Extraction
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.word_shapes import shape_of
 from ragmem.memory import Ragmem
 from ragmem.ports import LanguageModel
@@ -46,7 +47,9 @@ def chunks_of(passage: Passage) -> tuple[Chunk, ...]:
 
 @cache
 def _chunks(memory_id: str, text: str) -> tuple[Chunk, ...]:
-    return chunk(text, memory_id=memory_id, max_chars=SIZES.max_chars, min_chars=SIZES.min_chars)
+    return chunk(
+        text, memory_id=memory_id, max_chars=SIZES.max_chars, min_chars=SIZES.min_chars, redactor=DEFAULT
+    )
 
 
 def prediction(passage: Passage, extractions: Sequence[Extraction]) -> Prediction:

@@ -15,6 +15,7 @@ from retrieval import put_texts
 from ragmem.backends.minilm.blas import import_numpy
 from ragmem.catalog.batches import batches
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem, now
 from ragmem.services.connecting import connect
 from ragmem.services.judge import judge
@@ -172,7 +173,7 @@ def build(memory: Ragmem, models: GivenVectors, size: int) -> None:
                     event_time=START + timedelta(minutes=number),
                     scope=Scope(f"project{project}"),
                 )
-                item = judge(draft, now=START, sizes=sizes, rule="off")
+                item = judge(draft, now=START, sizes=sizes, rule="off", redactor=DEFAULT)
                 for part in item.chunks:
                     models.known[part.searchable] = vector
                 judged.append(item)

@@ -19,6 +19,7 @@ import startup
 
 from ragmem import inbox
 from ragmem.domain.model import Scope, content_hash, memory_id
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem, now
 from ragmem.services.hand_in import plain_draft
 from ragmem.services.judge import chunks_of, judge
@@ -85,7 +86,7 @@ def fill(environ: Mapping[str, str], folder: Path, count: int) -> None:
     with opened(environ, folder) as memory:
         memory.prepare()
         sizes = memory.settings.chunking
-        first = judge(plain_draft(text_of(0), scope=Scope()), now=now(), sizes=sizes).memory
+        first = judge(plain_draft(text_of(0), scope=Scope()), now=now(), sizes=sizes, redactor=DEFAULT).memory
         for start in range(0, count, BATCH):
             items = []
             for number in range(start, min(start + BATCH, count)):
@@ -98,7 +99,7 @@ def fill(environ: Mapping[str, str], folder: Path, count: int) -> None:
                     text=text,
                     content_hash=content_hash(text),
                 )
-                items.append((one, chunks_of(one, sizes)))
+                items.append((one, chunks_of(one, sizes, redactor=DEFAULT)))
             memory.catalog.memories.accept(items)
 
 

@@ -18,6 +18,7 @@ from retrieval_sets import Query, RetrievalSet, folders_of_sets
 from vector_cache import CachedModels, VectorCache
 
 from ragmem.catalog.batches import batches
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 from ragmem.services.index import BATCH
 from ragmem.services.judge import judge
@@ -62,7 +63,8 @@ def build(memory: Ragmem, chosen: RetrievalSet) -> dict[str, str]:
     documents: dict[str, str] = {}
     for batch in batches(chosen.drafts, BATCH):
         judged = [
-            judge(draft, now=chosen.latest, sizes=memory.settings.chunking, rule="off") for draft in batch
+            judge(draft, now=chosen.latest, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT)
+            for draft in batch
         ]
         documents |= {item.memory.id: item.memory.uri for item in judged}
         memory.catalog.memories.accept([(item.memory, item.chunks) for item in judged])

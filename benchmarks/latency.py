@@ -28,6 +28,7 @@ from ragmem.catalog import fulltext
 from ragmem.catalog.batches import batches
 from ragmem.catalog.memories import Memories
 from ragmem.domain.model import USER, Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 from ragmem.services.index import BATCH
 from ragmem.services.judge import judge
@@ -137,6 +138,7 @@ def build(memory: Ragmem, models: GivenVectors, pool: Sequence[str], size: int) 
                 now=START,
                 sizes=settings.chunking,
                 rule="off",
+                redactor=DEFAULT,
             )
             for number, text in batch
         ]

@@ -22,6 +22,7 @@ from transcript_texts import Said, said_in
 from vector_cache import CachedModels, VectorCache
 
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 from ragmem.services.index import index_pending
 from ragmem.services.judge import judge
@@ -85,6 +86,7 @@ def store(memory: Ragmem, drafts: Sequence[Draft], *, now: Any) -> None:
                 sizes=memory.settings.chunking,
                 rule="graded" if draft.source == "transcripts" else "off",
                 keep_discarded=True,
+                redactor=DEFAULT,
             )
             for draft in drafts[start : start + 48]
         ]

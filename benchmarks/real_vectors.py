@@ -9,6 +9,7 @@ from retrieval_sets import read_lines
 from vector_cache import VectorCache
 
 from ragmem.domain.chunking import chunk
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 
 Vectors = NDArray[np.float32]
@@ -33,7 +34,9 @@ def texts(data: Path, count: int | None) -> tuple[list[str], list[str]]:
             continue
         questions |= dict.fromkeys(row["query"] for row in read_lines(folder / "queries.jsonl"))
         for row in read_lines(folder / "docs.jsonl"):
-            documents |= dict.fromkeys(part.searchable for part in chunk(row["text"], memory_id=row["id"]))
+            documents |= dict.fromkeys(
+                part.searchable for part in chunk(row["text"], memory_id=row["id"], redactor=DEFAULT)
+            )
     if not documents or not questions:
         raise SystemExit(f"there is no set in {data}")
     return list(documents)[:count], list(questions)

@@ -26,6 +26,7 @@ from ragmem import backends
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.fulltext import search as search_text
 from ragmem.domain.model import Record, State
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 from ragmem.ports import Embedder, Models, Store
 from ragmem.services.assistance import Assistance
@@ -80,7 +81,7 @@ def build(
     chunks = 0
     for start in range(0, len(chosen.drafts), BATCH):
         judged = [
-            judge(draft, now=chosen.latest, sizes=settings.chunking, rule="off")
+            judge(draft, now=chosen.latest, sizes=settings.chunking, rule="off", redactor=DEFAULT)
             for draft in chosen.drafts[start : start + BATCH]
         ]
         documents |= {item.memory.id: item.memory.uri for item in judged}

@@ -12,6 +12,7 @@ from typing import Any
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.readers import markdown
 from ragmem.readers.fields import as_fields
 from ragmem.readers.files import read_text
@@ -149,6 +150,7 @@ def _files(corpus: Path, *, scope: str) -> tuple[Draft, ...]:
             spec,
             modified=NOWHEN,
             scope=Scope(scope),
+            redactor=DEFAULT,
         )
         drafts += [
             replace(draft, event_time=None if draft.event_time == NOWHEN else draft.event_time)

@@ -12,6 +12,7 @@ import common
 
 from ragmem.catalog.batches import batches
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope, State
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 from ragmem.ports import Mode
 from ragmem.services.index import BATCH
@@ -172,7 +173,9 @@ class Ours:
         now = START
         catalog = self.memory.catalog
         judged = [
-            judge(self._draft(one), now=now, sizes=self.memory.settings.chunking, rule="off")
+            judge(
+                self._draft(one), now=now, sizes=self.memory.settings.chunking, rule="off", redactor=DEFAULT
+            )
             for one in documents
         ]
         with catalog.database.write():

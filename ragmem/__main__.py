@@ -175,16 +175,16 @@ def _report_bug(error: Exception) -> int:
     import tempfile
     import traceback
 
-    from ragmem.domain.redaction import redact
+    from ragmem.domain.redaction import DEFAULT
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="ragmem-bug-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as file:
         file.write(f"ragmem {__version__}, Python {sys.version}\n")
         # It is made to be sent to somebody, and a message may quote what was being read.
-        file.write(redact("".join(traceback.format_exception(error)))[0])
+        file.write(DEFAULT.redact("".join(traceback.format_exception(error)))[0])
     _complain(
-        redact(f"this is a bug in ragmem: {type(error).__name__}: {error}")[0],
+        DEFAULT.redact(f"this is a bug in ragmem: {type(error).__name__}: {error}")[0],
         f"please report it with {file.name}",
     )
     return EXIT_BUG

@@ -29,7 +29,11 @@ class Answering(Opened):
         with self._opening:
             if self._answering is None:
                 self._answering = ComposedModels(
-                    self.settings.models, self.settings.language_model, meter=self._meter, purpose="answer"
+                    self.settings.models,
+                    self.settings.language_model,
+                    meter=self._meter,
+                    purpose="answer",
+                    redactor=self.redactor,
                 )
             return self._answering.language_model
 

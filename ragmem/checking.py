@@ -47,7 +47,9 @@ class Checking(Opened):
         if session or judge:
             self.prepare()
         most = self.settings.check.judgements_per_day
-        found = check(text, rules, catalog=self.catalog, judge=judge, most=most, now=now())
+        found = check(
+            text, rules, catalog=self.catalog, judge=judge, most=most, now=now(), redactor=self.redactor
+        )
         found.note = note or found.note
         new = 0
         if session and found.violations:

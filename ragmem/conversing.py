@@ -25,7 +25,7 @@ class Conversing(Opened):
 
                 settings = self.settings
                 file = OperationalFile(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
-                self._agents = Agents(file, settings.agents, now=now)
+                self._agents = Agents(file, settings.agents, now=now, redactor=self.redactor)
             return self._agents
 
     def close(self) -> None:

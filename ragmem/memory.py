@@ -169,7 +169,9 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         from ragmem.services.context import context
 
         answer = self.query(text, question=question, at=at)
-        return context(answer, tokens=tokens, max_chars=max_chars, home=str(self.home))
+        return context(
+            answer, tokens=tokens, max_chars=max_chars, home=str(self.home), redactor=self.redactor
+        )
 
     def session_context(
         self,
@@ -270,7 +272,11 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         with self._opening:
             if self._asking is None:
                 self._asking = ComposedModels(
-                    self.settings.models, self.settings.language_model, meter=self._meter, purpose="query"
+                    self.settings.models,
+                    self.settings.language_model,
+                    meter=self._meter,
+                    purpose="query",
+                    redactor=self.redactor,
                 )
             self._expansions = self._expansions or Expansions()
         given = self._given_models or self._asking

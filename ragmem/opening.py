@@ -14,7 +14,6 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.database import Database
 from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.config import ModelSettings, Settings, load
-from ragmem.domain.redaction import apply_rules
 from ragmem.errors import ConfigError, UsageError
 from ragmem.ports import Models, Store
 
@@ -36,12 +35,10 @@ class Opened:
 
     def __init__(self, settings: Settings, *, home: Path, cwd: Path, models: Models | None = None) -> None:
         self.settings = settings
-        # What is shown and sent follows them as what is stored, in modules that know no settings.
-        secrets = settings.secrets
-        apply_rules(store=not secrets.redact, allow=secrets.allow, extra=secrets.extra)
+        self.redactor = settings.redactor
         self.home = home
         self.cwd = cwd
-        self.catalog = Catalog(_database_of(settings))
+        self.catalog = Catalog(_database_of(settings), self.redactor)
         self._given_models = models
         self._models: ActiveModels | None = None
         self._store: Store | None = None
@@ -147,6 +144,7 @@ class Opened:
 
             describe = Descriptions(
                 open_sight(self.settings, meter=self._meter),
+                self.redactor,
                 wanted.vision,
                 self.settings.places.cache,
                 most=0 if dry_run else wanted.max_pictures,
@@ -161,6 +159,7 @@ class Opened:
             meter=self._meter,
             cache=self.settings.places.cache,
             reranker=self.settings.reranker,
+            redactor=self.redactor,
         )
 
     @property

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ragmem.domain.model import State
 from ragmem.domain.purity import purified_text
-from ragmem.domain.redaction import redact_document, secrets_are_stored
 from ragmem.errors import BackendError
 from ragmem.inbox import Receipt, folder_in, put
 from ragmem.inbox.reading import is_empty
@@ -55,20 +54,22 @@ class Receiving(Opened):
         It belongs to the project of the folder that this memory was opened in, unless one is named. Raises
         what `ragmem.inbox.put` raises.
         """
-        named = {name: purified_text(value) for name, value in (metadata or {}).items()}
+        named = {
+            name: purified_text(value, redactor=self.redactor) for name, value in (metadata or {}).items()
+        }
         return put(
             self.settings.places.data,
-            purified_text(text),
+            purified_text(text, redactor=self.redactor),
             folder=self.cwd,
             root=marked_root(str(self.cwd), str(self.home)),
             at_ns=time.time_ns(),
             type=type,
-            title=purified_text(title),
+            title=purified_text(title, redactor=self.redactor),
             project=project,
             spec=spec,
             session=session,
-            tags=[purified_text(tag) for tag in tags],
-            metadata=named if secrets_are_stored() else redact_document(named),
+            tags=[purified_text(tag, redactor=self.redactor) for tag in tags],
+            metadata=named if self.redactor.stored else self.redactor.redact_document(named),
             event_time=event_time,
         )
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.domain.redaction import put_in_force, rules_in_force
 from ragmem.opening import Opened, now
 from ragmem.receiving import Receiving
 
@@ -26,8 +25,7 @@ class Scrubbing(Receiving):
         from ragmem.services.scrub import plan
 
         self.require()
-        with _redacting():
-            return plan(self._scrubbing(progress), wanted)
+        return plan(self._scrubbing(progress), wanted)
 
     def scrub(
         self,
@@ -40,10 +38,7 @@ class Scrubbing(Receiving):
         """Take out what was planned and search for it everywhere; see `services.scrub`."""
         from ragmem.services.scrub import scrub
 
-        with _redacting():
-            return scrub(
-                self._scrubbing(progress), wanted, planned, backups=backups, index=self.index_waiting
-            )
+        return scrub(self._scrubbing(progress), wanted, planned, backups=backups, index=self.index_waiting)
 
     def _scrubbing(self, progress: "Progress | None") -> "Tools":
         from ragmem.services.progress import Silent
@@ -66,20 +61,8 @@ class Scrubbing(Receiving):
             self.settings,
             places=self.settings.places._replace(data=data),
             store=replace(self.settings.store, profile="sqlite", url=""),
-            # Opening a home puts its rules into force.
             secrets=replace(self.settings.secrets, redact=True),
         )
         with Opened(settings, home=self.home, cwd=self.cwd) as copy:
             copy.prepare()
             yield copy.catalog, copy.store
-
-
-@contextmanager
-def _redacting() -> Iterator[None]:
-    """Let secrets be taken out also where the settings say that they are stored: somebody asked for it."""
-    rules = rules_in_force()
-    put_in_force(replace(rules, stored=False))
-    try:
-        yield
-    finally:
-        put_in_force(rules)

@@ -9,6 +9,7 @@ from typing import Any
 from ragmem import backends
 from ragmem.config import LanguageModelSettings, ModelSettings
 from ragmem.config.models import RerankerSettings
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Call, Embedder, HasReranker, LanguageModel, Meter, Models, Purpose, Reranker
 
@@ -36,12 +37,17 @@ class ComposedModels:
         models: ModelSettings,
         language_model: LanguageModelSettings | None = None,
         *,
+        redactor: Redactor,
         meter: Meter | None = None,
         cache: Path | None = None,
         purpose: Purpose = "extraction",
         reranker: RerankerSettings | None = None,
     ) -> None:
-        """Compose; `cache` is a folder for what a backend can make again, `purpose` the language model's."""
+        """Compose; `cache` is a folder for what a backend can make again, `purpose` the language model's.
+
+        `redactor` is that of the home whose texts the models are shown.
+        """
+        self._redactor = redactor
         self._models = models
         self._cache = cache
         self._language_model = language_model
@@ -78,7 +84,9 @@ class ComposedModels:
             return None
         with self._opening:
             if self._scoring is None:
-                self._scoring = _open(wanted.backend, reranking_options(wanted, meter=self._meter))
+                self._scoring = _open(
+                    wanted.backend, reranking_options(wanted, redactor=self._redactor, meter=self._meter)
+                )
             opened = self._scoring
         if not isinstance(opened, HasReranker):
             raise BackendError(
@@ -108,7 +116,7 @@ class ComposedModels:
             return None
         with self._opening:
             if self._completing is None:
-                options = completion_options(wanted, meter=self._meter)
+                options = completion_options(wanted, redactor=self._redactor, meter=self._meter)
                 if self._purpose != "extraction":
                     options = {"purpose": self._purpose, **options}
                 self._completing = _open(wanted.backend, options)
@@ -119,7 +127,9 @@ class ComposedModels:
             if self._embedding is None:
                 self._embedding = _open(
                     self._models.backend,
-                    embedding_options(self._models, meter=self._meter, cache=self._cache),
+                    embedding_options(
+                        self._models, redactor=self._redactor, meter=self._meter, cache=self._cache
+                    ),
                 )
             return self._embedding
 
@@ -134,26 +144,32 @@ def _open(name: str, options: Mapping[str, Any]) -> Models:
 
 
 def embedding_options(
-    settings: ModelSettings, *, meter: Meter | None = None, cache: Path | None = None
+    settings: ModelSettings, *, redactor: Redactor, meter: Meter | None = None, cache: Path | None = None
 ) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its embedder."""
     given = {**_given(settings), "threads": settings.threads or None, "cache": cache}
-    return {**given, **settings.options, "meter": meter}
+    return {**given, **settings.options, "meter": meter, "redactor": redactor}
 
 
-def completion_options(settings: LanguageModelSettings, *, meter: Meter | None = None) -> dict[str, Any]:
+def completion_options(
+    settings: LanguageModelSettings, *, redactor: Redactor, meter: Meter | None = None
+) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its language model."""
     given = _given(settings)
-    return {**given, "language_model": given.pop("model"), **settings.options, "meter": meter}
+    named = {"language_model": given.pop("model")}
+    return {**given, **named, **settings.options, "meter": meter, "redactor": redactor}
 
 
-def reranking_options(settings: RerankerSettings, *, meter: Meter | None = None) -> dict[str, Any]:
+def reranking_options(
+    settings: RerankerSettings, *, redactor: Redactor, meter: Meter | None = None
+) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its reranker."""
     given = _given(settings)
     for name in ("candidates", "weight", "price"):
         del given[name]
     limits = {"query_timeout_s": given["timeout_s"], "retries": 0}
-    return {**given, "reranker": given.pop("model"), **limits, **settings.options, "meter": meter}
+    named = {"reranker": given.pop("model"), **limits}
+    return {**given, **named, **settings.options, "meter": meter, "redactor": redactor}
 
 
 def _given(settings: ModelSettings | LanguageModelSettings | RerankerSettings) -> dict[str, Any]:

@@ -55,4 +55,6 @@ def open_sight(settings: Settings, *, meter: Meter) -> Sight:
         key_variable=wanted.vision_key_variable or known.key_variable,
         key_command="" if wanted.vision_key_variable else known.key_command,
     )
-    return Sight(wanted.vision, ComposedModels(settings.models, chosen, meter=meter))
+    return Sight(
+        wanted.vision, ComposedModels(settings.models, chosen, meter=meter, redactor=settings.redactor)
+    )

@@ -26,16 +26,20 @@ from ragmem.catalog.supersessions import Supersessions
 from ragmem.catalog.transcripts import Transcripts
 from ragmem.catalog.usage import Usage
 from ragmem.catalog.violations import Violations
+from ragmem.domain.redaction import DEFAULT, Redactor
 
 
 class Catalog:
     """The parts of one home's catalog around one database; nothing is opened before its first use.
 
+    `redactor` has the home's rules for secrets, for whatever is written to the catalog or shown of it.
+
     `announce` is told when `prepare` begins something that takes long; nobody is, unless it is set.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, redactor: Redactor = DEFAULT) -> None:
         self.database = database
+        self.redactor = redactor
         self.announce: Announce = silent
         self.memories = Memories(self.database)
         self.overview = Overview(self.database)
@@ -58,9 +62,9 @@ class Catalog:
         self.connections = Connections(self.database)
 
     @classmethod
-    def at(cls, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:
+    def at(cls, home: Path, redactor: Redactor = DEFAULT, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:
         """Return the catalog in the SQLite file of a home."""
-        return cls(SQLiteDatabase(home, busy_timeout=busy_timeout))
+        return cls(SQLiteDatabase(home, busy_timeout=busy_timeout), redactor)
 
     def exists(self) -> bool:
         """Tell whether anything was ever stored here."""

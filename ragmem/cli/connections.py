@@ -108,9 +108,9 @@ def each(
 
 def shown_diff(change: "FileChange") -> list[str]:
     """Return a change as a unified diff; secrets that stand in the settings are not shown."""
-    from ragmem.domain.redaction import redact
+    from ragmem.domain.redaction import DEFAULT
 
-    return [printable(redact(line)[0]) for line in change.diff()]
+    return [printable(DEFAULT.redact(line)[0]) for line in change.diff()]
 
 
 def _shape(outcome: "Outcome") -> dict[str, Any]:

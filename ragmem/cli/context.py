@@ -16,6 +16,7 @@ from ragmem.cli.common import (
     standard_input,
     tell,
 )
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def context(
                 max_chars=max_chars,
             )
     if as_json:
-        document = _document(block, task, projects)
+        document = _document(block, task, projects, redactor=memory.redactor)
         if session:
             document |= {"session": session, "reason": reason, "notes": list(notes)}
         say_json(document)
@@ -168,7 +169,9 @@ def _told(answer: dict[str, Any], *, quiet: bool) -> int:
     return EXIT_OK if answer["text"] else EXIT_NO
 
 
-def _document(block: "Context", task: str, projects: Sequence[str] | None) -> dict[str, Any]:
+def _document(
+    block: "Context", task: str, projects: Sequence[str] | None, redactor: Redactor
+) -> dict[str, Any]:
     from ragmem.services.shapes import memory_shape
 
     return {
@@ -178,5 +181,5 @@ def _document(block: "Context", task: str, projects: Sequence[str] | None) -> di
         "text": block.text,
         "tokens": block.tokens,
         "left_out": block.left_out,
-        "memories": [memory_shape(item) for item in block.memories],
+        "memories": [memory_shape(item, redactor=redactor) for item in block.memories],
     }

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 import typer
 
 from ragmem.cli.common import JsonOption, SessionOption, open_memory, printable, say, say_json
-from ragmem.domain.redaction import redact
 from ragmem.errors import EXIT_OK
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -42,6 +41,6 @@ def feedback(
 
         say_json({"schema": 1, "id": memory.id, "verdict": verdict, "life": life_shape(standing)})
         return EXIT_OK
-    title = printable(redact(memory.title or memory.uri)[0])
+    title = printable(opened.redactor.redact(memory.title or memory.uri)[0])
     say(f"{memory.short_id}  {title}: {verdict} (feedback {standing.entry.feedback:+d})")
     return EXIT_OK

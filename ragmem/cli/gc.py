@@ -22,7 +22,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.domain.redaction import redact, redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.gc_items import Item, Plan
@@ -117,10 +117,14 @@ def gc(
                 progress=bar,
             )
         if not as_json:
-            _say_plan(plan, everything=everything)
+            _say_plan(plan, everything=everything, redactor=memory.redactor)
         if not only and not project:
             memory.gc_was_seen()
-        document = redact_document(_document(plan, dry_run=dry_run, everything=everything)) if as_json else {}
+        document = (
+            memory.redactor.redact_document(_document(plan, dry_run=dry_run, everything=everything))
+            if as_json
+            else {}
+        )
         if dry_run or plan.empty:
             if as_json:
                 say_json(document)
@@ -215,7 +219,8 @@ def _restore(memory: Ragmem, prefix: str, *, as_json: bool) -> int:
     if as_json:
         say_json({"schema": 1, "restored": item.memory.id, "run": item.run, "rule": item.rule, "note": note})
     else:
-        say(f"restored {item.memory.short_id}  {redact(item.memory.title or item.memory.uri)[0]}")
+        title = memory.redactor.redact(item.memory.title or item.memory.uri)[0]
+        say(f"restored {item.memory.short_id}  {title}")
     return _end(note)
 
 
@@ -309,12 +314,14 @@ def _end(note: str) -> int:
     return EXIT_FAILED
 
 
-def _say_plan(plan: Plan, *, everything: bool) -> None:
+def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
     shown = list(_shown(plan, everything=everything))
     if shown:
         table(
             ("action", "rule", "id", "memory", "because"),
-            redact_document([(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in shown]),
+            redactor.redact_document(
+                [(i.action, i.rule, i.id[:12], i.title or i.uri, i.reason) for i in shown]
+            ),
         )
         say()
     if everything or plan.acting():

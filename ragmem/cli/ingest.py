@@ -169,11 +169,16 @@ def ingest(
                     sizes=memory.settings.chunking,
                     rule=rule_for(draft, "graded"),
                     keep_discarded=True,
+                    redactor=memory.redactor,
                 )
                 for draft in drafts
             ]
             shapes = [
-                {**memory_shape(item.memory), "change": "dry run", "because": item.signal.reason}
+                {
+                    **memory_shape(item.memory, redactor=memory.redactor),
+                    "change": "dry run",
+                    "because": item.signal.reason,
+                }
                 for item in rows
             ]
         else:
@@ -182,7 +187,7 @@ def ingest(
             handed.warnings.extend(memory.archive_gone_parts(drafts, handed.unread))
             shapes = [
                 {
-                    **memory_shape(item.judged.memory),
+                    **memory_shape(item.judged.memory, redactor=memory.redactor),
                     "change": item.change,
                     "because": item.judged.signal.reason,
                     "note": item.note,

@@ -139,14 +139,14 @@ def memory(
         life = life_shape(opened.standing(found.id))
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
-    shape = memory_shape(found, verbatim=True) | {
+    shape = memory_shape(found, verbatim=True, redactor=opened.redactor) | {
         "chunks": [
             {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
             for chunk in chunks
         ],
         "code": code_links,
-        "superseded_by": superseded_shape(superseded) if superseded else None,
-        "replaced": [former_shape(former) for former in replaced],
+        "superseded_by": superseded_shape(superseded, redactor=opened.redactor) if superseded else None,
+        "replaced": [former_shape(former, redactor=opened.redactor) for former in replaced],
         "life": life,
     }
     if as_json:
@@ -159,11 +159,11 @@ def memory(
         say(f"{bold(name.ljust(12))} {printable(str(shown))}")
     if superseded:
         say(f"{bold('state now'.ljust(12))} {printable(told_superseded(superseded))}")
-        say(f"{bold('because'.ljust(12))} {printable(superseded_shape(superseded)['reason'])}")
+        because = superseded_shape(superseded, opened.redactor)["reason"]
+        say(f"{bold('because'.ljust(12))} {printable(because)}")
     for former in replaced:
-        say(
-            f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {printable(told_former(former))}"
-        )
+        told = printable(told_former(former, opened.redactor))
+        say(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}")
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
     say_code(code_links)
     say_life(life)
@@ -202,7 +202,10 @@ for view in (
 def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
     """Show each setting with the place that set it."""
     with open_memory(sources_file=sources_file) as memory:
-        rows = [(key, shown(value), origin) for key, value, origin in memory.settings.origins()]
+        rows = [
+            (key, shown(value, redactor=memory.redactor), origin)
+            for key, value, origin in memory.settings.origins()
+        ]
         places = memory.settings.places
     if as_json:
         say_json(

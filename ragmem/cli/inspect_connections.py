@@ -38,7 +38,6 @@ def connections(
 
     Exit code 1 where there is no connection.
     """
-    from ragmem.domain.redaction import redact
     from ragmem.services.connection_list import hub_shape, hubs, linked, linked_shape
 
     if identifier and (project or every):
@@ -47,7 +46,10 @@ def connections(
     with open_memory() as memory:
         if not identifier:
             projects = asked_projects(memory, project, every=every)
-            found = [hub_shape(one) for one in hubs(memory.catalog, projects=projects, limit=most)]
+            found = [
+                hub_shape(one, redactor=memory.redactor)
+                for one in hubs(memory.catalog, projects=projects, limit=most)
+            ]
             if as_json:
                 say_json({"schema": 1, "memories": found})
             elif found:
@@ -69,9 +71,9 @@ def connections(
                 tell("no memory is connected with another: `ragmem gc --dry-run` compares them")
             return EXIT_OK if found else EXIT_NO
         whole = memory.memory(identifier)
-        links = [linked_shape(one) for one in linked(memory.catalog, whole.id)]
+        links = [linked_shape(one, redactor=memory.redactor) for one in linked(memory.catalog, whole.id)]
     shown = links[:most]
-    title = redact(whole.title or whole.uri)[0]
+    title = memory.redactor.redact(whole.title or whole.uri)[0]
     if as_json:
         of = {"id": whole.short_id, "full_id": whole.id, "title": title}
         say_json({"schema": 1, "memory": of, "total": len(links), "connections": shown})
@@ -105,14 +107,13 @@ def history(
     as_json: JsonOption = False,
 ) -> int:
     """Tell what happened to a memory, oldest first; also of one that lies in the archive."""
-    from ragmem.domain.redaction import redact
     from ragmem.services.memory_history import happenings, known
 
     with open_memory() as memory:
         memory.require()
         found = known(memory.catalog, identifier)
         told = [
-            {"at": moment(one.at), "what": one.what, "detail": redact(one.detail)[0]}
+            {"at": moment(one.at), "what": one.what, "detail": memory.redactor.redact(one.detail)[0]}
             for one in happenings(memory.catalog, found)
         ]
     if as_json:

@@ -28,7 +28,7 @@ def entities(
 
     with open_memory() as memory:
         views = memory.graph(asked_projects(memory, project, every=every))
-        shape = top_shape(views.scope.top(limit or DEFAULT_LIMIT, name))
+        shape = top_shape(views.scope.top(limit or DEFAULT_LIMIT, name), redactor=memory.redactor)
         titles = memory.catalog.projects.names()
     found = shape["entities"]
     if as_json:

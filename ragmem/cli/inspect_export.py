@@ -68,7 +68,7 @@ def graph(
             done = _export(memory, projects, export, around, depth or 2, limit, out, force=force)
             _tell_exported(done, out)
             return EXIT_OK
-        shape = top_shape(memory.graph(projects).top(limit=limit or 20))
+        shape = top_shape(memory.graph(projects).top(limit=limit or 20), redactor=memory.redactor)
         titles = memory.catalog.projects.names()
     if as_json:
         say_json({"schema": 1, **shape})

@@ -54,7 +54,9 @@ def entity(
     with open_memory() as memory:
         views = memory.graph(asked_projects(memory, project, every=every))
         found = views.entity(name, limit=limit or 20)
-        shape = entity_shape(found, views.scope.elsewhere(found[0].place.entity.name))
+        shape = entity_shape(
+            found, views.scope.elsewhere(found[0].place.entity.name), redactor=memory.redactor
+        )
         titles = memory.catalog.projects.names()
     if as_json:
         say_json({"schema": 1, **shape})
@@ -109,7 +111,7 @@ def path(
     with open_memory() as memory:
         found = memory.graph(asked_projects(memory, project, every=every)).path(start, goal, count=limit or 3)
         titles = memory.catalog.projects.names()
-    shape = path_shape(start, goal, found)
+    shape = path_shape(start, goal, found, redactor=memory.redactor)
     if as_json:
         say_json({"schema": 1, **shape})
         return EXIT_OK if found else EXIT_NO
@@ -151,7 +153,9 @@ def communities(
 
     with open_memory() as memory:
         views = memory.graph(asked_projects(memory, project, every=every))
-        shape = communities_shape(views.communities(limit=limit or 20, around=around))
+        shape = communities_shape(
+            views.communities(limit=limit or 20, around=around), redactor=memory.redactor
+        )
         titles = memory.catalog.projects.names()
     if as_json:
         say_json({"schema": 1, **shape})
@@ -197,7 +201,9 @@ def timeline(
     moment = parse_moment(since, now=now()) if since else None
     with open_memory() as memory:
         views = memory.graph(asked_projects(memory, project, every=every))
-        shape = timeline_shape(views.timeline(name, since=moment, limit=limit or 50))
+        shape = timeline_shape(
+            views.timeline(name, since=moment, limit=limit or 50), redactor=memory.redactor
+        )
         titles = memory.catalog.projects.names()
     if as_json:
         say_json({"schema": 1, **shape})

@@ -17,6 +17,7 @@ from ragmem.cli.common import (
     say_json,
     tell,
 )
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def impact(
     elif as_json:
         from ragmem.services.code_shapes import impact_shape
 
-        say_json({"schema": 1, **impact_shape(found, limit=limit or FIELDS)})
+        say_json({"schema": 1, **impact_shape(found, limit=limit or FIELDS, redactor=memory.redactor)})
     else:
-        _say(found, limit)
+        _say(found, limit, redactor=memory.redactor)
     if not found.complete:
         tell("note: the code was not read to its end: ragmem ingest --code .")
     return EXIT_OK
@@ -93,10 +94,10 @@ def _draw(found: "Impact", svg: Path | None, *, limit: int | None, force: bool) 
         say(printable(f"{svg}: {drawn.title}"))
 
 
-def _say(found: "Impact", limit: int | None) -> None:
+def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
     from ragmem.services.code_shapes import impact_shape
 
-    shape = impact_shape(found, limit=max(limit or 0, FIELDS))
+    shape = impact_shape(found, limit=max(limit or 0, FIELDS), redactor=redactor)
     target = shape["target"]
     place = f"file, {plural(len(target['symbols']), 'symbol')}"
     if target["kind"] != "file":

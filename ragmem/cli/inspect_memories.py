@@ -61,7 +61,6 @@ def memories(
     Exit code 1 where there is none like that.
     """
     from ragmem.catalog.listing import Filter, counted, listed
-    from ragmem.domain.redaction import redact
     from ragmem.memory import now
     from ragmem.services.scope import known_sources
     from ragmem.services.shapes import memory_shape
@@ -90,7 +89,7 @@ def memories(
         say_json(
             {
                 "schema": 1,
-                "memories": [memory_shape(one) for one in found],
+                "memories": [memory_shape(one, redactor=memory.redactor) for one in found],
                 "total": total,
                 "left_out": total - len(found),
             }
@@ -112,7 +111,7 @@ def memories(
                 one.state.value,
                 one.source,
                 names.get(one.scope.project, one.scope.project),
-                _cut(printable(redact(one.title or one.uri)[0])),
+                _cut(printable(memory.redactor.redact(one.title or one.uri)[0])),
             )
             for one in found
         ],

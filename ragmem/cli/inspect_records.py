@@ -29,7 +29,6 @@ def records(
     as_json: JsonOption = False,
 ) -> int:
     """Show what sessions recorded, newest first; `query --type` finds it by a question."""
-    from ragmem.domain.redaction import redact
     from ragmem.memory import now
     from ragmem.services.records import record_shape
     from ragmem.services.when import parse_moment
@@ -47,7 +46,7 @@ def records(
             limit=limit or DEFAULT_LIMIT,
         )
     if as_json:
-        say_json({"schema": 1, "records": [record_shape(item) for item in found]})
+        say_json({"schema": 1, "records": [record_shape(item, redactor=memory.redactor) for item in found]})
         return EXIT_OK
     table(
         ("id", "at", "type", "project", "spec", "record"),
@@ -58,7 +57,7 @@ def records(
                 item.type.value,
                 item.memory.scope.project,
                 item.memory.scope.spec,
-                redact(item.record.title)[0],
+                memory.redactor.redact(item.record.titled(memory.redactor))[0],
             )
             for item in found
         ],

@@ -87,7 +87,9 @@ def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":
     """Return how the embedder of these settings does; one that does not answer is a trial as well."""
     from ragmem.services import models_trial, models_use
 
-    opened = ComposedModels(settings.models, meter=models_trial.TrialMeter(memory.ledger))
+    opened = ComposedModels(
+        settings.models, meter=models_trial.TrialMeter(memory.ledger), redactor=memory.redactor
+    )
     try:
         return models_trial.try_embedder(settings.models.backend, opened.embedder)
     except RagmemError as error:
@@ -104,7 +106,7 @@ def try_language_model(memory: "Ragmem", settings: "Settings") -> "Trial":
 
     chosen = settings.language_model
     meter = models_trial.TrialMeter(memory.ledger)
-    opened = ComposedModels(settings.models, chosen, meter=meter)
+    opened = ComposedModels(settings.models, chosen, meter=meter, redactor=memory.redactor)
     try:
         model = opened.language_model
         if model is None:

@@ -133,7 +133,9 @@ def _probe(memory: Ragmem, choice: "Choice") -> None:
     from ragmem.services.models_trial import TrialMeter, probe
 
     chosen = choice.settings
-    opened = ComposedModels(chosen.models, chosen.language_model, meter=TrialMeter(memory.ledger))
+    opened = ComposedModels(
+        chosen.models, chosen.language_model, meter=TrialMeter(memory.ledger), redactor=memory.redactor
+    )
     try:
         if choice.table == "models":
             if problem := probe(opened.embedder):

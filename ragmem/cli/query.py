@@ -28,6 +28,7 @@ from ragmem.cli.common import (
 )
 from ragmem.domain.model import Category, Kind, Match
 from ragmem.domain.record_types import RecordType
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -153,7 +154,6 @@ def query(
 ) -> int:
     """Find the memories that answer a question."""
     from ragmem.cli.query_answer import answerer_of, say_answer
-    from ragmem.domain.redaction import redact_document
     from ragmem.memory import now
     from ragmem.services.query import Question
     from ragmem.services.routes import ask_by_route, route_shape
@@ -203,6 +203,7 @@ def query(
                 tokens=budget,
                 as_json=as_json,
                 quiet=quiet,
+                redactor=memory.redactor,
             )
     answer = routed.answer
     if not quiet:
@@ -215,36 +216,46 @@ def query(
             "rung": answer.rung,
             "route": route_shape(routed),
             "projects": list(projects) if projects is not None else None,
-            "matches": [match_shape(match, explain=explain) for match in answer.matches],
+            "matches": [
+                match_shape(match, explain=explain, redactor=memory.redactor) for match in answer.matches
+            ],
         }
         if explain:
             document["evidence"] = dict(answer.evidence)
         if mode:
-            document["graph"] = redact_document(answer.graph)
+            document["graph"] = memory.redactor.redact_document(answer.graph)
         say_json(document)
     elif as_lines:
         for match in answer.matches:
-            say_json({"type": "match", **match_shape(match, explain=explain)}, lines=True)
+            say_json(
+                {"type": "match", **match_shape(match, explain=explain, redactor=memory.redactor)}, lines=True
+            )
     elif as_ids:
         for match in answer.matches:
             say(match.memory.short_id)
     elif as_context:
         from ragmem.services.context import context
 
-        block = context(answer, tokens=budget, max_chars=max_chars, home=str(memory.home))
+        block = context(
+            answer, tokens=budget, max_chars=max_chars, home=str(memory.home), redactor=memory.redactor
+        )
         if block.text:
             say(block.text)
         elif answer.matches and not quiet:
             tell(block.why_empty)
     else:
-        _say_found(routed, explain=explain, quiet=quiet, everywhere=projects is None)
+        _say_found(
+            routed, explain=explain, quiet=quiet, everywhere=projects is None, redactor=memory.redactor
+        )
     return EXIT_OK if answer.matches or routed.shown else EXIT_NO
 
 
-def _say_found(routed: "RoutedAnswer", *, explain: bool, quiet: bool, everywhere: bool) -> None:
+def _say_found(
+    routed: "RoutedAnswer", *, explain: bool, quiet: bool, everywhere: bool, redactor: Redactor
+) -> None:
     if explain and not quiet:
         _tell_how(routed)
-    _say_routed(routed, explain=explain)
+    _say_routed(routed, explain=explain, redactor=redactor)
     if not routed.answer.matches and not quiet:
         where = "any project" if everywhere else "this project and yours (--all asks every project)"
         tell(f"{'no memory' if routed.shown else 'nothing'} found in {where}")
@@ -295,15 +306,15 @@ def _tell_how(routed: "RoutedAnswer") -> None:
         tell(f"evidence: {terms}")
 
 
-def _say_routed(routed: "RoutedAnswer", *, explain: bool) -> None:
+def _say_routed(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> None:
     for fact in routed.shown:
         say(f"{bold(fact.name)}  {printable(fact.value)}")
     if routed.shown:
         say()
-    _say_matches(routed.answer.matches, explain=explain)
+    _say_matches(routed.answer.matches, explain=explain, redactor=redactor)
 
 
-def explained(match: Match) -> list[str]:
+def explained(match: Match, redactor: Redactor) -> list[str]:
     """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
     from ragmem.services.superseding import told_former
 
@@ -317,49 +328,48 @@ def explained(match: Match) -> list[str]:
     ]
     if match.duplicates:
         lines.append("behind it: " + ", ".join(key[:12] for key in match.duplicates))
-    lines += [told_former(former) for former in match.replaced]
+    lines += [told_former(former, redactor=redactor) for former in match.replaced]
     return lines
 
 
-def _say_matches(matches: Sequence[Match], *, explain: bool) -> None:
+def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor) -> None:
     from ragmem.domain.document_place import document_place
-    from ragmem.domain.redaction import redact
     from ragmem.services.session_line import session_line
     from ragmem.services.superseding import told_superseded
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
     for number, match in enumerate(matches, start=1):
         memory = match.memory
-        title = printable(redact(memory.title or memory.uri)[0])
+        title = printable(redactor.redact(memory.title or memory.uri)[0])
         say(f"{number}. {bold(title)}  {match.score:.2f}")
         place = memory.source
         if told := document_place(memory.metadata):
-            place += f": {redact(told)[0]}"
+            place += f": {redactor.redact(told)[0]}"
         if match.chunk.heading:
-            place += f" / {redact(match.chunk.heading)[0]}"
+            place += f" / {redactor.redact(match.chunk.heading)[0]}"
         when = memory.event_time.strftime("%Y-%m-%d")
         more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
         more += f"  {told_superseded(match.superseded)}" if match.superseded else ""
         if match.replaced:
             more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
         say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
-        if held := session_line(memory):
+        if held := session_line(memory, redactor=redactor):
             say("   " + dim(printable(held)))
-        snippet = _snippet(match)
+        snippet = _snippet(match, redactor=redactor)
         lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]
         for line in lines:
             say(f"   {line}")
         if explain:
-            for line in explained(match):
+            for line in explained(match, redactor=redactor):
                 say(f"   {dim(line)}")
         say()
 
 
-def _snippet(match: Match) -> str:
+def _snippet(match: Match, redactor: Redactor) -> str:
     """Return the beginning of the chunk in one line, without the headings that the line above has named."""
     from ragmem.services.shapes import found_text
 
-    lines = found_text(match).strip().splitlines()
+    lines = found_text(match, redactor=redactor).strip().splitlines()
     while len(lines) > 1 and (not lines[0].strip() or lines[0].startswith("#")):
         lines.pop(0)
     text = " ".join(printable(" ".join(lines)).split())

@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ragmem.cli.common import dim, printable, say, say_json, tell
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, BackendError
 
 if TYPE_CHECKING:
@@ -24,19 +25,25 @@ def answerer_of(memory: "Ragmem") -> "Answerer":
 
 
 def say_answer(
-    answerer: "Answerer", answer: "Answer", *, home: str, tokens: int | None, as_json: bool, quiet: bool
+    answerer: "Answerer",
+    answer: "Answer",
+    *,
+    home: str,
+    tokens: int | None,
+    as_json: bool,
+    quiet: bool,
+    redactor: Redactor,
 ) -> int:
     """Print the answer as it comes and then what it cites; 1 where nothing was found to answer from."""
     from ragmem.domain.document_place import in_place
-    from ragmem.domain.redaction import redact
     from ragmem.services.answering import Wanted, cited
     from ragmem.services.context import context
 
     for note in () if quiet else answer.notes:
         tell(f"note: {note}")
-    block = context(answer, tokens=tokens, home=home)
+    block = context(answer, tokens=tokens, home=home, redactor=redactor)
     sources = [
-        redact(
+        redactor.redact(
             f"{memory.title or memory.short_id}, {memory.event_time:%Y-%m-%d}:"
             f" {in_place(memory.uri, memory.metadata)}"
         )[0]

@@ -87,7 +87,11 @@ def record(
         stored = (shown_only if dry_run else add)(memory, records, wish, now=moment)
     if as_json:
         shapes = [
-            {**record_shape(item), "change": "dry run" if dry_run else item.change, "note": item.note}
+            {
+                **record_shape(item, redactor=memory.redactor),
+                "change": "dry run" if dry_run else item.change,
+                "note": item.note,
+            }
             for item in stored
         ]
         say_json({"schema": 1, "dry_run": dry_run, "records": shapes})

@@ -83,8 +83,9 @@ def scrub(
 
     if regex and pattern is None:
         raise UsageError("--regex needs a PATTERN", hint="ragmem scrub --regex 'CUST-[0-9]{6}'")
-    what = wanted(_read(pattern), regex=regex, force=force)
+    read = _read(pattern)
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        what = wanted(read, memory.redactor, regex=regex, force=force)
         memory.require()
         if not dry_run:
             memory.take_in()

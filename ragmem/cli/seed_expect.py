@@ -86,6 +86,7 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
         ask=ask,
         streamed=[name for name, one in memory.settings.sources.items() if one.reader == "transcripts"],
         home=str(memory.home),
+        redactor=memory.redactor,
     )
     for note in degraded:
         tell(printable(f"note: {note}"))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 
 MASK = "***"
 
@@ -19,13 +19,15 @@ def masked(address: str) -> str:
     return _PARAMETER.sub(rf"\1{MASK}", _USER_PART.sub(rf"\1:{MASK}@", address))
 
 
-def shown(value: Any) -> Any:
+def shown(value: Any, redactor: Redactor) -> Any:
     """Return the value of a setting without the secrets in it: addresses, telling names, keys."""
     if isinstance(value, str):
-        return redact(masked(value))[0]
+        return redactor.redact(masked(value))[0]
     if isinstance(value, Mapping):
         return {
-            name: MASK if isinstance(item, str) and item and _SECRET_NAME.search(name) else shown(item)
+            name: MASK
+            if isinstance(item, str) and item and _SECRET_NAME.search(name)
+            else shown(item, redactor=redactor)
             for name, item in value.items()
         }
     return value

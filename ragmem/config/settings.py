@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragmem.config import hooking
 from ragmem.config.models import (
@@ -18,6 +18,9 @@ from ragmem.config.values import key
 from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
 from ragmem.domain.model import Kind
+
+if TYPE_CHECKING:
+    from ragmem.domain.redaction import Redactor
 
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
 SourceScope = Literal["user", "project", "slug"]
@@ -345,6 +348,14 @@ class Settings:
     project: ProjectSettings | None = None
     warnings: tuple[str, ...] = ()
     provenance: tuple[Origin, ...] = ()
+
+    @property
+    def redactor(self) -> "Redactor":
+        """What takes secrets out of the texts of this home, by [secrets]."""
+        from ragmem.domain.redaction import Redactor  # noqa: PLC0415 - not all that reads settings shows texts
+
+        wanted = self.secrets
+        return Redactor(not wanted.redact, tuple(wanted.allow), tuple(wanted.extra))
 
     def origins(self) -> list[tuple[str, Any, str]]:
         """Return (dotted key, value, origin) of each setting, sources and half-lives included.

@@ -10,7 +10,7 @@ from itertools import chain
 from ragmem.domain.claim_words import words_of
 from ragmem.domain.facts import Claim, claims
 from ragmem.domain.lifecycle import Connection, Entry
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.replacing import Rarity, judge
 from ragmem.domain.supersession import DECLARED, direct_successors
 
@@ -70,7 +70,11 @@ class _Read:
 
 
 def changes(
-    entries: Sequence[Entry], connections: Sequence[Connection] = (), *, reading: Reading = _one_by_one
+    entries: Sequence[Entry],
+    connections: Sequence[Connection] = (),
+    *,
+    reading: Reading = _one_by_one,
+    redactor: Redactor,
 ) -> list[Change]:
     """Return which memories are made untrue by which, at most one successor for each, without circles.
 
@@ -89,7 +93,7 @@ def changes(
         linked[connection.second].append(connection.first)
     found: dict[str, Change] = {}
     for group in projects.values():
-        _choose(chain(_declared(group), _by_rule(group, linked, reading)), found)
+        _choose(chain(_declared(group), _by_rule(group, linked, reading, redactor=redactor)), found)
     return [found[key] for key in sorted(found)]
 
 
@@ -115,7 +119,7 @@ def _declared(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
 
 
 def _by_rule(
-    group: Sequence[Entry], linked: Mapping[str, Sequence[str]], reading: Reading
+    group: Sequence[Entry], linked: Mapping[str, Sequence[str]], reading: Reading, redactor: Redactor
 ) -> Iterator[tuple[float, Change]]:
     """Yield what the rules find in the memories of one project, with how sure they are."""
     claimed = reading(claims, [entry.text for entry in group])
@@ -139,7 +143,7 @@ def _by_rule(
                 for main in other.main:
                     judged = judge(main, claim, rarity, around=around)
                     if judged is not None:
-                        reason = f"{_quoted(main)} gave way to {_quoted(claim)}"
+                        reason = f"{_quoted(main, redactor)} gave way to {_quoted(claim, redactor)}"
                         yield judged.score, Change(other.key, one.key, judged.rule, reason)
 
 
@@ -179,7 +183,7 @@ def _candidates(
     return chosen.values()
 
 
-def _quoted(claim: Claim, most: int = 100) -> str:
+def _quoted(claim: Claim, redactor: Redactor, most: int = 100) -> str:
     """Return the beginning of a claim in quotes, without secrets, since a reason is kept and shown."""
-    text = " ".join(redact(claim.text)[0].split())
+    text = " ".join(redactor.redact(claim.text)[0].split())
     return f'"{text if len(text) <= most else text[: most - 1].rstrip() + "…"}"'

@@ -8,6 +8,7 @@ from ragmem.domain.blocks import sections
 from ragmem.domain.definitions import is_program
 from ragmem.domain.model import Chunk, digest
 from ragmem.domain.pieces import Budget, Piece, atoms_of, atoms_of_code, merge, pack
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.turns import turns
 
 MAX_CHARS = 900
@@ -20,7 +21,7 @@ SEPARATOR = " > "
 
 
 def chunk(
-    text: str, *, memory_id: str, max_chars: int = MAX_CHARS, min_chars: int = MIN_CHARS
+    text: str, *, memory_id: str, max_chars: int = MAX_CHARS, min_chars: int = MIN_CHARS, redactor: Redactor
 ) -> tuple[Chunk, ...]:
     """Return the chunks of a text in order; a blank text has none.
 
@@ -37,7 +38,7 @@ def chunk(
     if not (0 <= min_chars <= max_chars and max_chars > 0):
         raise ValueError("min_chars must lie between 0 and max_chars, and max_chars above 0")
     chunks = []
-    for order, piece in enumerate(_pieces(text, Budget(max_chars, min_chars))):
+    for order, piece in enumerate(_pieces(text, Budget(max_chars, min_chars), redactor=redactor)):
         part = text[piece.start : piece.end]
         heading = SEPARATOR.join(title for title in piece.path if title)
         identity = chunk_id(memory_id, order, part)
@@ -50,11 +51,11 @@ def chunk_id(memory_id: str, order: int, part: str) -> str:
     return digest("chunk", memory_id, str(order), part)
 
 
-def _pieces(text: str, budget: Budget) -> list[Piece]:
+def _pieces(text: str, budget: Budget, redactor: Redactor) -> list[Piece]:
     """Return the pieces of a text by what it is: a conversation, a program, or Markdown, as plain text is."""
     spoken = turns(text)
     if spoken:
-        return exchanges.pieces_of(text, spoken, budget)
+        return exchanges.pieces_of(text, spoken, budget, redactor=redactor)
     pieces: list[Piece] = []
     if is_program(text):
         coded = atoms_of_code(text, 0, len(text), budget.most)

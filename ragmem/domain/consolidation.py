@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from ragmem.domain.blocks import Block, Form, blocks, statements
 from ragmem.domain.lifecycle import PROTECTED_TYPES, Entry, EntryType
 from ragmem.domain.merged_title import title_of
+from ragmem.domain.redaction import Redactor
 
 REPEATED = 4
 """Words from which a statement says the same wherever it stands; "It works now." does not."""
@@ -33,7 +34,7 @@ class Merged:
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
-def merge(entries: Sequence[Entry], superseded: Mapping[str, str]) -> Merged:
+def merge(entries: Sequence[Entry], superseded: Mapping[str, str], redactor: Redactor) -> Merged:
     """Return one memory that says what all of these say; `superseded` is older id -> newer id among them.
 
     What holds comes by event time, each under its date, where there is more than one; what a newer memory
@@ -46,7 +47,7 @@ def merge(entries: Sequence[Entry], superseded: Mapping[str, str]) -> Merged:
     newest = ordered[-1].memory
     guarded = [entry for entry in ordered if entry.protected]
     return Merged(
-        title=title_of(ordered),
+        title=title_of(ordered, redactor=redactor),
         text="\n\n".join(_parts(ordered, superseded)),
         type=_type(guarded or ordered),
         protected=bool(guarded),

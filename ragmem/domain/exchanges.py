@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ragmem.domain.blocks import Block, Form, sections
 from ragmem.domain.pieces import Budget, Piece, atoms_of, merge, pack, size_of
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.turns import Turn
 
 ASKED_SHARE = 4.5
@@ -15,7 +15,7 @@ TALK_SHARE = 1.8
 """The part of the window that short turns fill together: several say too many things for one vector."""
 
 
-def pieces_of(text: str, turns: Sequence[Turn], budget: Budget) -> list[Piece]:
+def pieces_of(text: str, turns: Sequence[Turn], budget: Budget, redactor: Redactor) -> list[Piece]:
     """Return the pieces of a conversation, from its turns.
 
     Each piece of an answer stands under what was asked, so that the question's words find it. A short
@@ -27,7 +27,7 @@ def pieces_of(text: str, turns: Sequence[Turn], budget: Budget) -> list[Piece]:
     found: list[Piece] = []
     short: list[Piece] = []
     for exchange in _exchanges(turns):
-        pieces = _pieces_of_exchange(text, exchange, budget)
+        pieces = _pieces_of_exchange(text, exchange, budget, redactor=redactor)
         if len(pieces) == 1 and pieces[0].size < budget.least:
             short += pieces
         else:
@@ -48,13 +48,19 @@ def _exchanges(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         yield exchange
 
 
-def _pieces_of_exchange(text: str, exchange: Sequence[Turn], budget: Budget) -> list[Piece]:
+def _pieces_of_exchange(
+    text: str, exchange: Sequence[Turn], budget: Budget, redactor: Redactor
+) -> list[Piece]:
     """Return the pieces of questions with their answers, or of one turn."""
     questions = [turn for turn in exchange if turn.asks]
     answers = exchange[len(questions) :]
     if not questions or not answers:
         return merge(_packed(text, exchange, (), budget), budget)
-    asked = clip(" ".join(text[turn.body : turn.end] for turn in questions), int(budget.most / ASKED_SHARE))
+    asked = clip(
+        " ".join(text[turn.body : turn.end] for turn in questions),
+        int(budget.most / ASKED_SHARE),
+        redactor=redactor,
+    )
     path = (asked,) if asked else ()
     # Half of what stands above fits into what the window spares for headings.
     most = budget.most - len(asked) // 2
@@ -100,7 +106,7 @@ BEYOND = 4_096
 """Characters behind those that are read in which a secret may end."""
 
 
-def clip(text: str, most: int) -> str:
+def clip(text: str, most: int, redactor: Redactor) -> str:
     """Return a text on one line of at most `most` characters, cut between words and marked there."""
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most:
@@ -108,7 +114,7 @@ def clip(text: str, most: int) -> str:
     blank = line.rfind(" ", most // 2, most)
     if blank <= 0:
         # A secret of which a part is left could not be told as one any more.
-        line = redact(" ".join(text[: 4 * most + BEYOND].split()))[0]
+        line = redactor.redact(" ".join(text[: 4 * most + BEYOND].split()))[0]
         if len(line) <= most:
             return line
     return line[: blank if blank > 0 else most - 1] + "…"

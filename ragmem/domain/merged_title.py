@@ -9,7 +9,7 @@ from ragmem.domain.chatter import Voice, voice
 from ragmem.domain.exchanges import clip
 from ragmem.domain.keywords import keywords, means_nothing
 from ragmem.domain.lifecycle import Entry
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.words import words_of
 
 MAX_CHARS = 80
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W_]+)*")
 _VALUES = frozenset({"true", "false", "none", "null"})
 
 
-def title_of(entries: Sequence[Entry]) -> str:
+def title_of(entries: Sequence[Entry], redactor: Redactor) -> str:
     """Return what memories about one thing, oldest first, are called: one line of 80 characters at most.
 
     The title that all have; else of their titles and headings the one that says most of what they share;
@@ -35,20 +35,22 @@ def title_of(entries: Sequence[Entry]) -> str:
     """
     titles = {entry.memory.title.strip() for entry in entries}
     if len(titles) == 1 and (title := titles.pop()):
-        return _clipped(redact(title)[0])
+        return _clipped(redactor.redact(title)[0], redactor=redactor)
     shared = _shared(entries)
     newest = entries[::-1]
-    best = _best(_headings(newest), shared) or _best(_sentences(newest), shared)
+    best = _best(_headings(newest), shared, redactor=redactor) or _best(
+        _sentences(newest), shared, redactor=redactor
+    )
     if not best:
         names = list(_names(newest, shared))
         best = ", ".join(names) if len(names) > 1 else next(_headings(newest), "") or newest[0].text
     # Before it is cut: half a secret is not known as one.
-    return _clipped(redact(best)[0])
+    return _clipped(redactor.redact(best)[0], redactor=redactor)
 
 
-def _clipped(text: str) -> str:
+def _clipped(text: str, redactor: Redactor) -> str:
     """Return a text as one line without the marks around it, cut between words where it is too long."""
-    return clip(text.strip(_AROUND), MAX_CHARS).rstrip(_AROUND)
+    return clip(text.strip(_AROUND), MAX_CHARS, redactor=redactor).rstrip(_AROUND)
 
 
 def _shared(entries: Sequence[Entry]) -> dict[str, int]:
@@ -90,11 +92,11 @@ def _sentences(entries: Iterable[Entry]) -> Iterator[str]:
                 yield _MARKER.sub("", entry.text[start : min(stop, end + OPENING_CHARS)])
 
 
-def _best(lines: Iterable[str], shared: Mapping[str, int]) -> str:
+def _best(lines: Iterable[str], shared: Mapping[str, int], redactor: Redactor) -> str:
     """Return the line that says most of what is shared, of equal ones the first; none with less than two."""
     best, most = "", 0
     for whole in lines:
-        line = _clipped(whole)
+        line = _clipped(whole, redactor=redactor)
         found = set(words_of(line)).intersection(shared)
         worth = sum(shared[stem] for stem in found)
         if len(found) > 1 and worth > most and _is_prose(line):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.blocks import Form, units
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.telling import MAX_CHARS, MIN_CHARS, plain
 
 _HEADING = re.compile(
@@ -20,13 +21,13 @@ _DONE = re.compile(
 )
 
 
-def open_work(text: str, *, most: int) -> list[str]:
+def open_work(text: str, *, most: int, redactor: Redactor) -> list[str]:
     """Return at most so many items of work that a text leaves open, in its order, one line each."""
     found: dict[str, None] = {}
     for item in _items(text):
         if len(found) == most:
             break
-        line = plain(item)
+        line = plain(item, redactor=redactor)
         if MIN_CHARS <= len(line) <= MAX_CHARS and not line.endswith(":"):
             found[line] = None
     return list(found)

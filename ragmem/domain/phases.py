@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import groupby
 
 from ragmem.domain.exchanges import clip
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import Act, Deed, Exchange
 
 MOST_NAMED = 12
@@ -185,9 +186,9 @@ def _plain(text: str) -> str:
     return f"{text}\n{fences[-1]}" if len(fences) % 2 else text
 
 
-def title_of(exchange: Exchange, most: int) -> str:
+def title_of(exchange: Exchange, most: int, redactor: Redactor) -> str:
     """Return what was asked on one line, with what came before where it says little alone."""
-    asked = clip(exchange.asked, most)
+    asked = clip(exchange.asked, most, redactor=redactor)
     if exchange.before and len(asked) < LEANS:
-        asked = clip(f"{asked} (earlier: {exchange.before})", most)
+        asked = clip(f"{asked} (earlier: {exchange.before})", most, redactor=redactor)
     return f"{asked} (part {exchange.part})" if exchange.part > 1 else asked

@@ -3,10 +3,10 @@
 from ragmem.domain.injected import without_injections
 from ragmem.domain.memory_block import without_block
 from ragmem.domain.private import without_private
-from ragmem.domain.redaction import MOST_PASSES, redact, secrets_are_stored
+from ragmem.domain.redaction import MOST_PASSES, Redactor
 
 
-def purified_text(text: str) -> str:
+def purified_text(text: str, redactor: Redactor) -> str:
     """Return a text without secrets, private blocks, blocks of the frame and of memory files.
 
     Purifying it again leaves it as it is.
@@ -15,7 +15,7 @@ def purified_text(text: str) -> str:
     for _ in range(MOST_PASSES):
         before = text
         text = without_private(without_injections(without_block(text)))
-        text = text if secrets_are_stored() else redact(text)[0]
+        text = text if redactor.stored else redactor.redact(text)[0]
         if text == before:
             break
     return text

@@ -9,7 +9,7 @@ from ragmem.domain.episodes import told_of_episode
 from ragmem.domain.model import Draft, Memory, Scope, digest
 from ragmem.domain.record_fields import Value, checked_value
 from ragmem.domain.record_types import SHAPES, Field, Form, RecordType, Shape
-from ragmem.domain.redaction import beginning
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import UsageError
 
 RECORDS = "records"
@@ -27,16 +27,17 @@ class TypedRecord:
     type: RecordType
     fields: Mapping[str, Value]
 
-    @property
-    def title(self) -> str:
-        """The first line of its first text, shortened."""
+    def titled(self, redactor: Redactor) -> str:
+        """Return the first line of its first text, shortened."""
         shape = SHAPES[self.type]
         names = (field.name for field in shape.fields if field.name not in shape.no_content)
         for name in (shape.main, *names):
             lines = _lines(self.fields.get(name, ""))
             if lines:
                 first = lines[0]
-                return first if len(first) <= TITLE_LENGTH else beginning(first, TITLE_LENGTH - 1) + "…"
+                return (
+                    first if len(first) <= TITLE_LENGTH else redactor.beginning(first, TITLE_LENGTH - 1) + "…"
+                )
         return shape.label
 
     @property
@@ -103,7 +104,12 @@ def uri_prefix(kind: RecordType, *, within: str = "") -> str:
 
 
 def draft_of(
-    item: TypedRecord, *, scope: Scope, event_time: datetime | None, tags: Iterable[str] = ()
+    item: TypedRecord,
+    *,
+    scope: Scope,
+    event_time: datetime | None,
+    redactor: Redactor,
+    tags: Iterable[str] = (),
 ) -> Draft:
     """Return the draft that stores a record: its text, with its type and fields as metadata."""
     shape = SHAPES[item.type]
@@ -120,7 +126,7 @@ def draft_of(
         source=RECORDS,
         uri=item.uri,
         text=item.text,
-        title=item.title,
+        title=item.titled(redactor),
         event_time=event_time,
         scope=scope,
         kind=sort.kind,

@@ -3,8 +3,9 @@
 import base64
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -16,20 +17,7 @@ from ragmem.domain.secret_places import in_addresses, in_files, key_blocks
 from ragmem.domain.secret_shapes import runs, shaped
 from ragmem.domain.secret_values import Secret
 
-__all__ = [
-    "MOST_PASSES",
-    "Rules",
-    "Secret",
-    "apply_rules",
-    "beginning",
-    "cover",
-    "find_secrets",
-    "put_in_force",
-    "redact",
-    "redact_document",
-    "rules_in_force",
-    "secrets_are_stored",
-]
+__all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets"]
 
 _APART = "\n\0\n"
 """Stands between texts that are searched together; no secret reaches over it but what begins like _FAR."""
@@ -37,62 +25,92 @@ _APART = "\n\0\n"
 _FAR = re.compile(r"-----BEGIN|<private", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a person wants besides: a value that `allowed` matches as a whole stays, what is `extra` goes.
-
-    With `stored` texts are stored with their secrets, and covered only where they are shown or sent.
-    """
-
-    stored: bool = False
-    allowed: tuple[re.Pattern[str], ...] = ()
-    extra: tuple[re.Pattern[str], ...] = ()
-
-
-class _InForce:
-    """The rules of this process; one home is open in it, and what it shows follows them as what it stores."""
-
-    rules = Rules()
-
-
-def rules_in_force() -> Rules:
-    """Return the rules of this process, to be handed to another one."""
-    return _InForce.rules
-
-
-def put_in_force(rules: Rules) -> None:
-    """Let these rules hold in this process."""
-    _InForce.rules = rules
-
-
-def secrets_are_stored() -> bool:
-    """Tell whether a person wants texts to be stored with their secrets."""
-    return _InForce.rules.stored
-
-
-def apply_rules(*, store: bool = False, allow: Iterable[str] = (), extra: Iterable[str] = ()) -> None:
-    """Let these patterns hold in this process from now on, and no former ones; raises re.error."""
-    _InForce.rules = Rules(store, tuple(map(re.compile, allow)), tuple(map(re.compile, extra)))
-
-
 MOST_PASSES = 6
 """Each finds all but what is glued to another secret."""
 
 
-def redact(text: str) -> tuple[str, int]:
-    """Return the text with each secret replaced by `[redacted: kind]`, and how many were replaced.
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Takes secrets out of texts by the rules of one home; a value that any process or thread may be given.
 
-    The time is linear in the text; the result has nothing more to redact. Values that stand for a secret
-    (YOUR_API_KEY, xxxx, ${TOKEN}) and hashes, ids and names that are none stay.
+    What a pattern of `allow` matches as a whole is no secret; what one of `extra` finds is (of a pattern with
+    a group, the first group). With `stored` texts are stored with their secrets, and redacted only where they
+    are shown or sent. Raises re.error for a pattern that is none.
     """
-    count = 0
-    # What a secret is glued to may be known as one only when that is gone.
-    for _ in range(MOST_PASSES):
-        secrets = find_secrets(text)
-        if not secrets:
-            break
-        text, count = cover(text, secrets), count + len(secrets)
-    return text, count
+
+    stored: bool = False
+    allow: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for patterns in (self.allow, self.extra):
+            _compiled(patterns)
+
+    def find(self, text: str) -> list[Secret]:
+        """Return the secrets of a text in order; none overlaps another. See `find_secrets`."""
+        return find_secrets(text, self)
+
+    def redact(self, text: str) -> tuple[str, int]:
+        """Return the text with each secret replaced by `[redacted: kind]`, and how many were replaced.
+
+        The time is linear in the text; the result has nothing more to redact. Values that stand for a secret
+        (YOUR_API_KEY, xxxx, ${TOKEN}) and hashes, ids and names that are none stay.
+        """
+        count = 0
+        # What a secret is glued to may be known as one only when that is gone.
+        for _ in range(MOST_PASSES):
+            secrets = self.find(text)
+            if not secrets:
+                break
+            text, count = cover(text, secrets), count + len(secrets)
+        return text, count
+
+    def beginning(self, text: str, most: int) -> str:
+        """Return up to so many characters; fewer where a secret would be cut and no longer be known."""
+        if len(text) <= most:
+            return text
+        for secret in self.find(text):
+            if secret.start < most < secret.end:
+                return text[: secret.start].rstrip() or mark(secret.kind)[:most]
+        return text[:most]
+
+    def redact_document(self, document: Any) -> Any:
+        """Return a copy of a JSON document with the secrets of its texts replaced; its keys stay.
+
+        The key above a text is the name that its value was given: `{"password": ...}` is found as in a text.
+        """
+        redacted = iter(self._redact_each(list(_named_texts(document, ""))))
+
+        def copied(part: Any) -> Any:
+            if isinstance(part, str):
+                return next(redacted)
+            if isinstance(part, Mapping):
+                return {key: copied(value) for key, value in part.items()}
+            return [copied(item) for item in part] if isinstance(part, list | tuple) else part
+
+        return copied(document)
+
+    def _redact_each(self, named: Sequence[tuple[str, str]]) -> list[str]:
+        """Return the texts redacted; they are searched together, since each search has its price."""
+        lines = [f"{name}: {text}" for name, text in named]
+        near = [number for number, line in enumerate(lines) if not _FAR.search(line)]
+        starts = list(accumulate((len(lines[number]) + len(_APART) for number in near), initial=0))
+        found = self.find(_APART.join(lines[number] for number in near))
+        hit = {near[bisect_right(starts, secret.start) - 1] for secret in found}
+        hit |= set(range(len(lines))) - set(near)
+        return [
+            cover(lines[number], self.find(lines[number]), len(name) + 2) if number in hit else text
+            for number, (name, text) in enumerate(named)
+        ]
+
+
+@lru_cache(maxsize=64)
+def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, patterns))
+
+
+DEFAULT = Redactor()
+"""The rules that are shipped: for what is written where nothing of a home is known."""
 
 
 def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:
@@ -112,34 +130,6 @@ def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None 
     return "".join(parts)
 
 
-def beginning(text: str, most: int) -> str:
-    """Return up to so many characters of a text; fewer where a secret would be cut and no longer be known."""
-    if len(text) <= most:
-        return text
-    for secret in find_secrets(text):
-        if secret.start < most < secret.end:
-            return text[: secret.start].rstrip() or mark(secret.kind)[:most]
-    return text[:most]
-
-
-def redact_document(document: Any) -> Any:
-    """Return a copy of a JSON document with the secrets of its texts replaced.
-
-    The key above a text is the name that its value was given: `{"password": ...}` is found as in a text.
-    """
-    named = list(_named_texts(document, ""))
-    redacted = iter(_redact_each(named))
-
-    def copied(part: Any) -> Any:
-        if isinstance(part, str):
-            return next(redacted)
-        if isinstance(part, Mapping):
-            return {key: copied(value) for key, value in part.items()}
-        return [copied(item) for item in part] if isinstance(part, list | tuple) else part
-
-    return copied(document)
-
-
 def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
     if isinstance(part, str):
         yield name, part
@@ -149,20 +139,6 @@ def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
     elif isinstance(part, list | tuple):
         for item in part:
             yield from _named_texts(item, name)
-
-
-def _redact_each(named: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the texts redacted; they are searched together, since each search has its price."""
-    lines = [f"{name}: {text}" for name, text in named]
-    near = [number for number, line in enumerate(lines) if not _FAR.search(line)]
-    starts = list(accumulate((len(lines[number]) + len(_APART) for number in near), initial=0))
-    found = find_secrets(_APART.join(lines[number] for number in near))
-    hit = {near[bisect_right(starts, secret.start) - 1] for secret in found}
-    hit |= set(range(len(lines))) - set(near)
-    return [
-        cover(lines[number], find_secrets(lines[number]), len(name) + 2) if number in hit else text
-        for number, (name, text) in enumerate(named)
-    ]
 
 
 _COLOUR = re.compile(r"(?:\x1b|\\(?:[uU]00|[xX])1[bB]|\\e|\\033)\[[0-9;?]{0,24}[A-Za-z]")
@@ -181,7 +157,7 @@ PEEK = 32
 """Characters of base64 that tell whether it stands for a text."""
 
 
-def find_secrets(text: str) -> list[Secret]:
+def find_secrets(text: str, redactor: Redactor = DEFAULT) -> list[Secret]:
     """Return the secrets of a text in order; none overlaps another.
 
     Those in colours are found as well, and of base64 the whole of what stands for a text with a secret.
@@ -189,13 +165,13 @@ def find_secrets(text: str) -> list[Secret]:
     # One byte for each character, in which all that is looked for is found much faster than in the text.
     raw = text.encode("ascii", "replace")
     small = raw.lower()
-    found = [*_found(text, raw, small), *_encoded(raw)]
+    found = [*_found(text, raw, small, redactor), *_encoded(raw, redactor)]
     if any(mark in small for mark in _COLOURED):
-        found += _coloured(text)
+        found += _coloured(text, redactor)
     return _apart(found)
 
 
-def _coloured(text: str) -> Iterator[Secret]:
+def _coloured(text: str, redactor: Redactor) -> Iterator[Secret]:
     """Yield the secrets of the text as it is seen, with the colours that stand in them."""
     spans = [colour.span() for colour in _COLOUR.finditer(text)]
     starts = [0, *(end for _, end in spans)]
@@ -210,16 +186,16 @@ def _coloured(text: str) -> Iterator[Secret]:
         part = bisect_right(places, at) - 1
         return starts[part] + at - places[part]
 
-    for one in _found(seen, raw, small):
+    for one in _found(seen, raw, small, redactor):
         yield Secret(place(one.start), place(one.end - 1) + 1, one.kind)
 
 
-def _encoded(raw: bytes) -> Iterator[Secret]:
+def _encoded(raw: bytes, redactor: Redactor) -> Iterator[Secret]:
     for start, end in runs(raw.translate(_BASE64), MIN_ENCODED):
         if not _as_text(raw[start : start + PEEK]) or not (text := _as_text(raw[start:end])):
             continue
         shown = text.encode("ascii", "replace")
-        if secrets := _found(text, shown, shown.lower()):
+        if secrets := _found(text, shown, shown.lower(), redactor):
             yield Secret(
                 start, end + len(raw[end : end + 2]) - len(raw[end : end + 2].lstrip(b"=")), secrets[0].kind
             )
@@ -238,7 +214,7 @@ def _as_text(encoded: bytes) -> str:
     return text if lines and all(map(str.isprintable, lines)) and "\ufffd" not in text[: PEEK // 2] else ""
 
 
-def _found(text: str, raw: bytes, small: bytes) -> list[Secret]:
+def _found(text: str, raw: bytes, small: bytes, redactor: Redactor) -> list[Secret]:
     found = [
         *key_blocks(text, raw),
         *shaped(text, raw),
@@ -250,11 +226,10 @@ def _found(text: str, raw: bytes, small: bytes) -> list[Secret]:
         *in_clients(text, raw, small),
         *named(text, raw, small),
     ]
-    rules = _InForce.rules
-    for pattern in rules.extra:
+    for pattern in _compiled(redactor.extra):
         found += _extra(text, pattern)
-    if rules.allowed:
-        found = [one for one in found if not _is_allowed(text[one.start : one.end], rules)]
+    if redactor.allow:
+        found = [one for one in found if not _is_allowed(text[one.start : one.end], redactor)]
     if b"<private" in small:
         found += [Secret(start, end, "private") for start, end in private_spans(text)]
     return found
@@ -268,8 +243,8 @@ def _extra(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:
             yield Secret(start, end, "secret")
 
 
-def _is_allowed(value: str, rules: Rules) -> bool:
-    return any(pattern.fullmatch(value) for pattern in rules.allowed)
+def _is_allowed(value: str, redactor: Redactor) -> bool:
+    return any(pattern.fullmatch(value) for pattern in _compiled(redactor.allow))
 
 
 def _apart(found: list[Secret]) -> list[Secret]:

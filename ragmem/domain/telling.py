@@ -10,7 +10,7 @@ from ragmem.domain.framing import inert
 from ragmem.domain.lifecycle import EntryType, entry_type
 from ragmem.domain.model import Memory
 from ragmem.domain.protection import protecting
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.substance import says, worth_of
 from ragmem.domain.words import words_of
 
@@ -84,7 +84,7 @@ _LABEL = re.compile(r"^(?:\w+ ){0,3}\w+:\s*$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-def line_of(memory: Memory) -> tuple[str, float]:
+def line_of(memory: Memory, redactor: Redactor) -> tuple[str, float]:
     """Return what a memory says in one line of 200 characters at most, and what it is worth.
 
     Nothing, and 0, where no sentence of it stands by itself, or its status says that it holds no more. The
@@ -94,19 +94,19 @@ def line_of(memory: Memory) -> tuple[str, float]:
         f"status: {memory.metadata.get('status', '')}"
     ):
         return "", 0.0
-    described = plain(memory.metadata.get("description", ""))
-    title = _title(memory)
+    described = plain(memory.metadata.get("description", ""), redactor=redactor)
+    title = _title(memory, redactor=redactor)
     if len(described) >= MIN_CHARS:
-        return _told(title, described), max(LEAST, worth_of(described))
-    best, worth = _best(memory, title)
-    return (_told(title, best), worth) if best else ("", 0.0)
+        return _told(title, described, redactor=redactor), max(LEAST, worth_of(described))
+    best, worth = _best(memory, title, redactor=redactor)
+    return (_told(title, best, redactor=redactor), worth) if best else ("", 0.0)
 
 
-def _best(memory: Memory, title: str) -> tuple[str, float]:
+def _best(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
     wanted = set(words_of(title))
     ruled = memory.protected or entry_type(memory) in {EntryType.DECISION, EntryType.THOUGHT}
     best, most = "", 0.0
-    for number, (sentence, listed, place) in enumerate(_sentences(memory.indexed_text)):
+    for number, (sentence, listed, place) in enumerate(_sentences(memory.indexed_text, redactor=redactor)):
         if number == LOOKED_AT:
             break
         worth = worth_of(sentence, listed=listed)
@@ -124,7 +124,7 @@ def _best(memory: Memory, title: str) -> tuple[str, float]:
     return best, most
 
 
-def _sentences(text: str) -> Iterator[tuple[str, bool, float]]:
+def _sentences(text: str, redactor: Redactor) -> Iterator[tuple[str, bool, float]]:
     """Yield the sentences that can stand by themselves, whether each is an item, and its place's worth."""
     place = 0.0
     for block, start, end in units(text):
@@ -135,7 +135,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool, float]]:
             continue
         if voice(text[start:end], listed=block.form is Form.ITEM) is not Voice.STATES:
             continue
-        sentence = _SPEAKER.sub("", plain(text[start:end]))
+        sentence = _SPEAKER.sub("", plain(text[start:end], redactor=redactor))
         if len(sentence) < MIN_CHARS or "?" in sentence or sentence.endswith((":", ";", ",")):
             continue
         if (
@@ -156,22 +156,22 @@ def _is_prose(sentence: str) -> bool:
     return len(_LABELS.findall(sentence)) < 2
 
 
-def _title(memory: Memory) -> str:
-    title = plain(memory.title)
+def _title(memory: Memory, redactor: Redactor) -> str:
+    title = plain(memory.title, redactor=redactor)
     return "" if _FILE_NAME.fullmatch(title) or len(title) < 4 else title
 
 
-def _told(title: str, sentence: str) -> str:
+def _told(title: str, sentence: str, redactor: Redactor) -> str:
     """Return a sentence below the title, unless it says what the title does."""
     named = set(words_of(title))
     said = set(words_of(sentence))
     alone = not title or len(named & said) >= 0.6 * len(named) or len(title) > MAX_CHARS // 3
     if not alone and len(title) + len(sentence) + 2 > MAX_CHARS and len(sentence) > MAX_CHARS // 2:
         alone = True
-    return _cut(sentence if alone else f"{title.rstrip('.:')}: {sentence}")
+    return _cut(sentence if alone else f"{title.rstrip('.:')}: {sentence}", redactor=redactor)
 
 
-def _cut(line: str) -> str:
+def _cut(line: str, redactor: Redactor) -> str:
     """Return a line cut where a sentence or a clause of it ends, else between words."""
     if len(line) <= MAX_CHARS:
         return line
@@ -179,12 +179,12 @@ def _cut(line: str) -> str:
         at = line.rfind(stops, MAX_CHARS // 3, MAX_CHARS)
         if at > 0:
             return line[: at + (stops == ". ")]
-    return clip(line, MAX_CHARS)
+    return clip(line, MAX_CHARS, redactor=redactor)
 
 
-def plain(text: str) -> str:
+def plain(text: str, redactor: Redactor) -> str:
     """Return a text as one line of words, without secrets and what Markdown would read as more."""
-    line = " ".join(redact(text)[0].split())
+    line = " ".join(redactor.redact(text)[0].split())
     line = _MARKS.sub("", line)
     line = _LINK.sub(r"\1", line)
     for _ in range(2):

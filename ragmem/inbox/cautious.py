@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ragmem.domain.redaction import Redactor
+
 HINTS = tuple(
     "pass pwd secret credential token key auth signature sig= sess sid= .sid cookie bearer :// private "
     "ragmem -----begin mysql mariadb redis-cli machine kind xox xapp- hooks.slack.com webhook .office.com "
@@ -56,34 +58,33 @@ def cleaned(
         return write
     # Both take longer to import than all else that accepting a text takes.
     from ragmem.domain.purity import purified_text
-    from ragmem.domain.redaction import redact_document, secrets_are_stored
 
-    _follow_settings(environ, home=home, cwd=cwd)
-    text = purified_text(write["text"])
+    redactor = _redactor_of(environ, home=home, cwd=cwd)
+    text = purified_text(write["text"], redactor)
     if not text.strip() and write["text"].strip():
         raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
-    values = {name: purified_text(value) for name, value in metadata.items()}
+    values = {name: purified_text(value, redactor) for name, value in metadata.items()}
     return write | {
         "text": text,
-        "title": purified_text(write.get("title", "")),
-        "tags": [purified_text(tag) for tag in write.get("tags", ())],
-        "metadata": values if secrets_are_stored() else redact_document(values),
+        "title": purified_text(write.get("title", ""), redactor),
+        "tags": [purified_text(tag, redactor) for tag in write.get("tags", ())],
+        "metadata": values if redactor.stored else redactor.redact_document(values),
     }
 
 
-def _follow_settings(environ: "Mapping[str, str]", *, home: str, cwd: str) -> None:
-    """Put in force what the settings say of secrets; they are read only where they say anything of it."""
+def _redactor_of(environ: "Mapping[str, str]", *, home: str, cwd: str) -> "Redactor":
+    """Return what takes out secrets by the settings; they are read only where they say anything of it."""
+    from ragmem.domain.redaction import DEFAULT
+
     if not any(name.startswith("RAGMEM_SECRETS_") for name in environ):
         try:
             with open(f"{folder_of('config', environ, home=home, cwd=cwd)}/config.toml", "rb") as file:
                 if b"secrets" not in file.read():
-                    return
+                    return DEFAULT
         except OSError:  # no settings, or none that can be read: then the rules that are shipped hold
-            return
+            return DEFAULT
     from pathlib import Path
 
     from ragmem.config import load
-    from ragmem.domain.redaction import apply_rules
 
-    wanted = load(environ=environ, home=Path(home), cwd=Path(cwd)).secrets
-    apply_rules(store=not wanted.redact, allow=wanted.allow, extra=wanted.extra)
+    return load(environ=environ, home=Path(home), cwd=Path(cwd)).redactor

@@ -9,7 +9,7 @@ from typing import Any
 from ragmem.config import SourceSpec
 from ragmem.domain.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.redaction import beginning
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.dates import first_time, time_in_path, time_in_text
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split
@@ -24,7 +24,7 @@ _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "readme", "ind
 
 
 def read(
-    path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope
+    path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope, redactor: Redactor
 ) -> tuple[list[Draft], list[str]]:
     """Return the one draft of a file, and warnings.
 
@@ -42,7 +42,7 @@ def read(
         source=spec.name,
         uri=str(path),
         text=body,
-        title=_title(path, body, values),
+        title=_title(path, body, values, redactor=redactor),
         event_time=_event_time(path, body, values, modified=modified),
         scope=scope,
         kind=_kind(values, inner) or spec.kind,
@@ -52,9 +52,9 @@ def read(
     return [draft], [parts.warning] if parts.warning else []
 
 
-def _title(path: Path, body: str, values: Mapping[str, Any]) -> str:
+def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    return beginning(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
+    return redactor.beginning(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
 
 
 def first_heading(body: str) -> str:

@@ -9,7 +9,7 @@ import orjson
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope, digest
-from ragmem.domain.redaction import beginning
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.dates import first_time
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.vocabulary import KINDS, TIME_KEYS
@@ -33,7 +33,7 @@ _TOLD_IN_SENTENCES = frozenset(
 
 
 def read(
-    path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope
+    path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope, redactor: Redactor
 ) -> tuple[list[Draft], list[str]]:
     """Return a draft per line, in the order of the file, and a warning per line that is no JSON object.
 
@@ -56,7 +56,7 @@ def read(
         count = 1
         while (uri := f"{path}#{key}" + (f"-{count}" if count > 1 else "")) in drafts:
             count += 1
-        drafts[uri] = _draft(entry, uri, spec, modified=modified, scope=scope)
+        drafts[uri] = _draft(entry, uri, spec, modified=modified, scope=scope, redactor=redactor)
     if len(warnings) > MAX_WARNINGS:
         warnings[MAX_WARNINGS:] = [f"and {len(warnings) - MAX_WARNINGS} more lines"]
     return list(drafts.values()), warnings
@@ -81,7 +81,13 @@ def _key(entry: Mapping[str, Any], line: str) -> str:
 
 
 def _draft(
-    entry: Mapping[str, Any], uri: str, spec: SourceSpec, *, modified: datetime, scope: Scope
+    entry: Mapping[str, Any],
+    uri: str,
+    spec: SourceSpec,
+    *,
+    modified: datetime,
+    scope: Scope,
+    redactor: Redactor,
 ) -> Draft:
     task = _first(entry, _TASK_KEYS)
     kind = entry.get("kind")
@@ -89,7 +95,7 @@ def _draft(
         source=spec.name,
         uri=uri,
         text=_write_out(entry),
-        title=beginning(clean(task) or "Reflection", MAX_TITLE_CHARS),
+        title=redactor.beginning(clean(task) or "Reflection", MAX_TITLE_CHARS),
         event_time=first_time(entry.get(key) for key in _TIME_KEYS) or modified,
         scope=scope,
         kind=(KINDS.get(kind.lower()) if isinstance(kind, str) else None) or spec.kind,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from ragmem.config import Settings, SourceSpec
 from ragmem.config.settings import ReaderName
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers import markdown, reflections
 from ragmem.readers.discover import Discovery, discover
@@ -33,7 +34,14 @@ class Reader(Protocol):
     """Turns the text of a file into drafts and warnings; never raises for any text."""
 
     def __call__(
-        self, path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope
+        self,
+        path: Path,
+        text: str,
+        spec: SourceSpec,
+        *,
+        modified: datetime,
+        scope: Scope,
+        redactor: Redactor,
     ) -> tuple[list[Draft], list[str]]:
         """Read the text of a file."""
 
@@ -127,7 +135,9 @@ def drafts_in(
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
     # A document whose text came by the inbox, such as a table of commas, is that text.
     read = READERS.get(spec.reader, markdown.read)
-    drafts, warnings = read(path, text, spec, modified=moment_of(modified_ns), scope=scope)
+    drafts, warnings = read(
+        path, text, spec, modified=moment_of(modified_ns), scope=scope, redactor=settings.redactor
+    )
     return [_tagged(draft, path, settings) for draft in drafts], warnings
 
 

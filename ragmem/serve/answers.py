@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import redact, redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.serve.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
 from ragmem.services.context import context
@@ -35,37 +35,43 @@ Uris = Callable[[Iterable[str]], Mapping[str, str]]
 """Looks the uris of memories up by id."""
 
 
-def context_block(answer: Answer, request: QueryRequest) -> tuple[str, tuple[Match, ...]]:
+def context_block(answer: Answer, request: QueryRequest, redactor: Redactor) -> tuple[str, tuple[Match, ...]]:
     """Return the context and the matches that found room in it; both empty when nothing was found."""
     tokens = request.max_total_tokens
     room = CONTEXT_CHARS if tokens is None else max(SMALLEST_CONTEXT, tokens * CHARACTERS_PER_TOKEN)
-    block = context(answer, max_chars=room)
+    block = context(answer, max_chars=room, redactor=redactor)
     shown = {memory.id for memory in block.memories}
     return block.text, tuple(match for match in answer.matches if match.memory.id in shown)
 
 
-def references(matches: Sequence[Match], *, content: bool) -> list[Reference]:
+def references(matches: Sequence[Match], *, content: bool, redactor: Redactor) -> list[Reference]:
     """Return a numbered reference to each match."""
     listed = [
-        Reference(reference_id=str(number), file_path=redact(match.memory.uri)[0], memory_id=match.memory.id)
+        Reference(
+            reference_id=str(number),
+            file_path=redactor.redact(match.memory.uri)[0],
+            memory_id=match.memory.id,
+        )
         for number, match in enumerate(matches, start=1)
     ]
     if content:
         for reference, match in zip(listed, matches, strict=True):
-            reference.content = [found_text(match)]
+            reference.content = [found_text(match, redactor=redactor)]
     return listed
 
 
 def retrieved(
-    answer: Answer, request: QueryRequest, *, keywords: Sequence[str], uris: Uris
+    answer: Answer, request: QueryRequest, *, keywords: Sequence[str], uris: Uris, redactor: Redactor
 ) -> QueryDataResponse:
     """Return LightRAG's aquery_data document; chunks have our fields beside its own."""
     found = answer.graph.get("entities", []), answer.graph.get("relationships", [])
     top_k = request.top_k or TOP_K
     entities = within(found[0][:top_k], request.max_entity_tokens)
     relationships = within(found[1][:top_k], request.max_relation_tokens)
-    real = redact_document(real_paths([*entities, *relationships], uris))
-    chunks = redact_document([_chunk(number, match) for number, match in enumerate(answer.matches, start=1)])
+    real = redactor.redact_document(real_paths([*entities, *relationships], uris))
+    chunks = redactor.redact_document(
+        [_chunk(number, match, redactor=redactor) for number, match in enumerate(answer.matches, start=1)]
+    )
     nothing = not (entities or relationships or chunks)
     metadata: dict[str, Any] = {
         "query_mode": request.mode,
@@ -94,7 +100,7 @@ def retrieved(
             "chunks": chunks,
             "references": [
                 reference.model_dump(exclude_none=True)
-                for reference in references(answer.matches, content=False)
+                for reference in references(answer.matches, content=False, redactor=redactor)
             ],
         },
         metadata=metadata,
@@ -111,11 +117,11 @@ def bypassed() -> QueryDataResponse:
     )
 
 
-def _chunk(number: int, match: Match) -> dict[str, Any]:
+def _chunk(number: int, match: Match, redactor: Redactor) -> dict[str, Any]:
     memory = match.memory
     return {
         "reference_id": str(number),
-        "content": found_text(match),
+        "content": found_text(match, redactor=redactor),
         "file_path": memory.uri,
         "chunk_id": match.chunk.id,
         "memory_id": memory.id,
@@ -126,8 +132,8 @@ def _chunk(number: int, match: Match) -> dict[str, Any]:
         "heading": match.chunk.heading,
         "kind": memory.kind.value,
         "project": memory.scope.project,
-        "replaced": [former_shape(former) for former in match.replaced],
-        "superseded_by": superseded_shape(match.superseded) if match.superseded else None,
+        "replaced": [former_shape(former, redactor=redactor) for former in match.replaced],
+        "superseded_by": superseded_shape(match.superseded, redactor=redactor) if match.superseded else None,
     }
 
 
@@ -168,18 +174,18 @@ def memory_ids_in(file_path: str) -> list[str]:
     return list(dict.fromkeys(_TOKEN.findall(file_path)))
 
 
-def graph(document: Mapping[str, Any], uris: Uris) -> GraphResponse:
+def graph(document: Mapping[str, Any], uris: Uris, redactor: Redactor) -> GraphResponse:
     """Return a store's graph document without secrets and with real paths in its properties."""
     nodes, edges = document["nodes"], document["edges"]
     properties = real_paths([part["properties"] for part in (*nodes, *edges)], uris)
     whole = [{**part, "properties": real} for part, real in zip((*nodes, *edges), properties, strict=True)]
-    shown = redact_document(whole)
+    shown = redactor.redact_document(whole)
     return GraphResponse(
         nodes=shown[: len(nodes)], edges=shown[len(nodes) :], is_truncated=bool(document["is_truncated"])
     )
 
 
-def find_labels(store: Store, text: str, *, limit: int, project: str | None) -> list[str]:
+def find_labels(store: Store, text: str, *, limit: int, project: str | None, redactor: Redactor) -> list[str]:
     """Return names of entities that contain a text in any case: the same, then beginnings, then the rest.
 
     Beginnings are looked up in all entities, the rest in the 20,000 most connected ones.
@@ -192,12 +198,14 @@ def find_labels(store: Store, text: str, *, limit: int, project: str | None) -> 
         for entity, _ in store.entities("", limit=_SEARCHED, project=project):
             if wanted in entity.name.lower():
                 names.setdefault(entity.name)
-    return _shown(sorted(names, key=lambda name: name.lower() != wanted)[:limit])
+    return _shown(sorted(names, key=lambda name: name.lower() != wanted)[:limit], redactor=redactor)
 
 
-def popular_labels(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:
+def popular_labels(
+    store: Store, prefix: str, *, limit: int, project: str | None, redactor: Redactor
+) -> list[str]:
     """Return names of entities, most connected first, each once however many projects have it."""
-    return _shown(_most_connected(store, prefix, limit=limit, project=project))
+    return _shown(_most_connected(store, prefix, limit=limit, project=project), redactor=redactor)
 
 
 def _most_connected(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:
@@ -205,8 +213,8 @@ def _most_connected(store: Store, prefix: str, *, limit: int, project: str | Non
     return list(dict.fromkeys(entity.name for entity, _ in found))[:limit]
 
 
-def _shown(names: list[str]) -> list[str]:
-    redacted: list[str] = redact_document(names)
+def _shown(names: list[str], redactor: Redactor) -> list[str]:
+    redacted: list[str] = redactor.redact_document(names)
     return redacted
 
 

@@ -59,6 +59,7 @@ def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
         request,
         keywords=keywords(request.query),
         uris=memory.catalog.memories.uris,
+        redactor=memory.redactor,
     )
     if request.mode == "ragmem":
         document.metadata["route"] = route_shape(routed)
@@ -125,13 +126,19 @@ def _draft(
     )
     # The folder that the server was started in says nothing about a text that came over HTTP.
     (draft,) = memory.hand_in([], wish, text=raw, title=title).drafts
-    return replace(draft, uri=purified_text(source or "").strip() or f"text:{content_hash(draft.text)[:16]}")
+    return replace(
+        draft,
+        uri=purified_text(source or "", redactor=memory.redactor).strip()
+        or f"text:{content_hash(draft.text)[:16]}",
+    )
 
 
 def _refuse_other(memory: Ragmem, draft: Draft) -> None:
     if not readable(memory):
         return
-    new = judge(draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True).memory
+    new = judge(
+        draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True, redactor=memory.redactor
+    ).memory
     before = memory.catalog.memories.known([new.id]).get(new.id)
     if before is not None and before.content_hash != new.content_hash:
         raise ConflictError(

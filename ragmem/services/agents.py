@@ -74,7 +74,7 @@ class Agents(Sending):
         }
         for name, text in texts.items():
             most = MOST_STATUS if name == "status" else MOST_SHORT
-            given[name] = None if text is None else clean_text(text, name, most)
+            given[name] = None if text is None else clean_text(text, name, most, self._redactor)
         if progress is not None and not 0 <= progress <= 100:
             raise UsageError(f"a progress of {progress} is not possible", hint="give percent, 0 to 100")
         changes = {name: value for name, value in given.items() if value is not None}
@@ -190,7 +190,7 @@ class Agents(Sending):
         own_type(type_)
         if agent:
             checked_id(agent)
-        told = clean_data(data)
+        told = clean_data(data, self._redactor)
         with self._write() as connection:
             return self._happened(connection, type_, agent, told)
 

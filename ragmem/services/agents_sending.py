@@ -25,6 +25,7 @@ from ragmem.domain.agents import (
     signalled,
 )
 from ragmem.domain.model import digest
+from ragmem.domain.redaction import DEFAULT, Redactor
 from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, RagmemError, UsageError
 from ragmem.services.agents_texts import MOST_KEY, MOST_SHORT, MOST_TEXT, clean_data, clean_text
 from ragmem.services.agents_waiting import Changes
@@ -45,12 +46,18 @@ class Sending:
     """What `services.agents.Agents` sends, and how it writes."""
 
     def __init__(
-        self, file: OperationalFile, settings: AgentsSettings, *, now: Callable[[], datetime]
+        self,
+        file: OperationalFile,
+        settings: AgentsSettings,
+        *,
+        now: Callable[[], datetime],
+        redactor: Redactor = DEFAULT,
     ) -> None:
         self.file = file
         self.settings = settings
         self.changes = Changes(file)
         self._now = now
+        self._redactor = redactor
 
     def signal(
         self,
@@ -124,7 +131,7 @@ class Sending:
         if sender:
             checked_id(sender)
         most = MOST_TEXT if sort is Sort.MESSAGE else MOST_SHORT
-        text, told = clean_text(text, "text", most), clean_data(data)
+        text, told = clean_text(text, "text", most, self._redactor), clean_data(data, self._redactor)
         if sort is Sort.MESSAGE and not (text or told):
             raise UsageError("the message is empty", hint="give it a text, or data")
         letter = Letter(0, "", sender, sort, text, told, self._now())

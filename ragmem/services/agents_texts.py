@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.redaction import redact, redact_document, secrets_are_stored
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import UsageError
 
 MOST_SHORT = 4_096
@@ -21,7 +21,7 @@ MOST_TEXT = 64 * 1024
 """Characters of a message, and bytes of the data beside it as JSON."""
 
 
-def clean_text(text: str, name: str, most: int) -> str:
+def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
     """Return a text to be stored; raises UsageError for one that is too long, or no text."""
     if len(text) > most:
         raise UsageError(
@@ -31,10 +31,10 @@ def clean_text(text: str, name: str, most: int) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise UsageError(f"the {name} is no text: {error.reason}", hint="send it as UTF-8") from error
-    return text if secrets_are_stored() else redact(text)[0]
+    return text if redactor.stored else redactor.redact(text)[0]
 
 
-def clean_data(data: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def clean_data(data: Mapping[str, Any] | None, redactor: Redactor) -> Mapping[str, Any]:
     """Return data to be stored as JSON; raises UsageError for what is too large, or no JSON."""
     if not data:
         return {}
@@ -46,5 +46,5 @@ def clean_data(data: Mapping[str, Any] | None) -> Mapping[str, Any]:
         ) from error
     if size > MOST_TEXT:
         raise UsageError(f"the data has {size:,} bytes as JSON", hint=f"up to {MOST_TEXT:,}")
-    document: Mapping[str, Any] = data if secrets_are_stored() else redact_document(data)
+    document: Mapping[str, Any] = data if redactor.stored else redactor.redact_document(data)
     return document

@@ -264,6 +264,7 @@ def _answered(tools: Tools, told: _Told, text: str, wanted: Wanted, *, reason: s
             tokens=wanted.tokens,
             max_chars=wanted.max_chars,
             home=tools.home,
+            redactor=tools.catalog.redactor,
         )
         given = _keep(tools, told, block, reason, matches=answer.matches, floor=floor)
         if told.question in given:
@@ -354,7 +355,15 @@ def _keep(
     catalog = tools.catalog
     if time.monotonic() > tools.until:
         raise _TooLateError
-    rows = logged(told.asked, block, reason=reason, now=tools.now, matches=matches, floor=floor)
+    rows = logged(
+        told.asked,
+        block,
+        reason=reason,
+        now=tools.now,
+        matches=matches,
+        floor=floor,
+        redactor=tools.catalog.redactor,
+    )
     try:
         with catalog.database.write(patience=PATIENCE):
             given = catalog.sessions.keep(

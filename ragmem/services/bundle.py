@@ -10,6 +10,7 @@ from typing import Any
 from ragmem.config import Settings
 from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolders
 from ragmem.config.secrets import masked, shown
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import NotFoundError, StorageError, UsageError
 from ragmem.services import bundle_wheels
 from ragmem.services.backup_file import CONFIG_FILES
@@ -180,19 +181,23 @@ def _add_configuration(result: Plan, settings: Settings) -> None:
         if not path.is_file():
             continue
         text = path.read_bytes().decode()
-        clean, hidden = without_secrets(text) if name.endswith(".toml") else (text, [])
+        clean, hidden = (
+            without_secrets(text, redactor=settings.redactor) if name.endswith(".toml") else (text, [])
+        )
         if hidden:
             result.notes.append(f"{name} goes without the secrets of: {', '.join(hidden)}")
         result.files[f"config/{name}"] = clean.encode()
 
 
-def without_secrets(text: str) -> tuple[str, list[str]]:
+def without_secrets(text: str, redactor: Redactor) -> tuple[str, list[str]]:
     """Return a TOML text with *** for its secrets, in comments too, and the keys that had one.
 
     Raises UsageError for a secret that is written with escapes.
     """
     keys = []
-    for key, secret, clean in list(_secrets(tomllib.loads(text.removeprefix("\ufeff")), ())):
+    for key, secret, clean in list(
+        _secrets(tomllib.loads(text.removeprefix("\ufeff")), (), redactor=redactor)
+    ):
         keys.append(key)
         if not any(f"{quote}{secret}{quote}" in text for quote in QUOTES):
             raise UsageError(
@@ -206,17 +211,19 @@ def without_secrets(text: str) -> tuple[str, list[str]]:
     return text, keys
 
 
-def _secrets(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+def _secrets(
+    table: Mapping[str, Any], path: tuple[str, ...], redactor: Redactor
+) -> Iterator[tuple[str, str, str]]:
     """Yield (key, value, value without its secret)."""
     free = bool(FREE_TABLES.intersection(path))
     for name, value in table.items():
         here = (*path, name)
         if isinstance(value, Mapping):
-            yield from _secrets(value, here)
+            yield from _secrets(value, here, redactor=redactor)
             continue
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str):
-                clean = shown({name: text})[name] if free else masked(text)
+                clean = shown({name: text}, redactor=redactor)[name] if free else masked(text)
                 if clean != text:
                     yield ".".join(here), text, clean
 

@@ -11,7 +11,7 @@ from ragmem.config.places import expand_home
 from ragmem.config.settings import CheckSettings
 from ragmem.domain.judging_prompt import SCHEMA, SYSTEM, prompt, read_answer
 from ragmem.domain.methodology import Rule, Violation, read_markdown, read_tables, violations
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError, ConfigError, SourceError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter
 from ragmem.readers.files import read_text
@@ -89,6 +89,7 @@ def check(
     judge: Judge | None = None,
     most: int = 0,
     now: datetime,
+    redactor: Redactor,
 ) -> Checked:
     """Return where a text breaks rules, without secrets.
 
@@ -96,7 +97,7 @@ def check(
     most `most` times a day. Where it cannot be asked a note says why. Nothing else is written.
     """
     # Before anything is quoted, sent or kept: a secret that an excerpt cuts could not be told as one.
-    said = redact(text)[0]
+    said = redactor.redact(text)[0]
     found = Checked(violations(said, rules), sum(rule.by_text for rule in rules))
     left = [rule for rule in rules if not rule.by_text]
     if left and said.strip():

@@ -9,7 +9,6 @@ from ragmem.catalog.code import Located
 from ragmem.catalog.code_overview import Referred, referred
 from ragmem.catalog.terms import STOP_WORDS
 from ragmem.domain.code import Edge, EdgeKind, SymbolKind
-from ragmem.domain.redaction import redact_document
 from ragmem.services.asking import Fact
 from ragmem.services.code_shapes import edge_shape, symbol_shape
 from ragmem.services.code_targets import INGEST
@@ -55,7 +54,9 @@ def code_answer(
         if (answer := _answer(catalog, project, name)) is not None
     ]
     if answers or not named:
-        return redact_document(answers), "" if answers else "the question names nothing that the code has"
+        return catalog.redactor.redact_document(
+            answers
+        ), "" if answers else "the question names nothing that the code has"
     return [], f"the code has no {', '.join(named)}; if it is new: {INGEST}"
 
 

@@ -17,7 +17,7 @@ from ragmem.catalog.rows import from_stamp
 from ragmem.domain.code import SymbolKind
 from ragmem.domain.code_names import Meant, file_of
 from ragmem.domain.model import USER, Category, Kind, Memory
-from ragmem.domain.redaction import cover, find_secrets, redact
+from ragmem.domain.redaction import Redactor, cover
 from ragmem.services.mention_reading import NOTHING, Reader, Sought
 
 MOST_READ = 2000
@@ -138,7 +138,7 @@ def memories_of(
     for identifier in edited.keys() & found.keys():
         found[identifier].edited = tuple(edited[identifier])
     ordered = sorted(found.values(), key=_Found.order)
-    return Memories(len(ordered), tuple(_linked(one) for one in ordered[:limit]))
+    return Memories(len(ordered), tuple(_linked(one, redactor=catalog.redactor) for one in ordered[:limit]))
 
 
 def _edited(
@@ -155,18 +155,21 @@ def _edited(
     return found
 
 
-def _linked(found: _Found) -> Linked:
+def _linked(found: _Found, redactor: Redactor) -> Linked:
     memory = found.memory
     spots: list[tuple[int, str, How]] = [
         *((lines[0], name, "symbol") for name, lines in found.meant.symbols.items()),
         *((lines[0], path, "file") for path, lines in found.meant.files.items()),
     ]
     spots.sort(key=lambda spot: (spot[2] != "symbol", spot[0]))
-    places = [Place(line, _quoted(memory, line), means, how) for line, means, how in spots[:MOST_PLACES]]
+    places = [
+        Place(line, _quoted(memory, line, redactor=redactor), means, how)
+        for line, means, how in spots[:MOST_PLACES]
+    ]
     places += [Place(-1, "", path, "edit") for path in found.edited]
     return Linked(
         memory.id,
-        redact(memory.title)[0],
+        redactor.redact(memory.title)[0],
         memory.project,
         memory.source,
         Kind(memory.kind),
@@ -176,10 +179,10 @@ def _linked(found: _Found) -> Linked:
     )
 
 
-def _quoted(memory: Told, line: int) -> str:
+def _quoted(memory: Told, line: int, redactor: Redactor) -> str:
     """Return a line of a memory without secrets, those that begin before it or end behind it included."""
     if line == 0:
-        return redact(memory.title)[0]
+        return redactor.redact(memory.title)[0]
     start = 0
     for _ in range(line - 1):
         start = memory.text.index("\n", start) + 1
@@ -187,7 +190,7 @@ def _quoted(memory: Told, line: int) -> str:
     end = len(memory.text) if end < 0 else end
     first, last = max(0, start - LONGEST_SECRET), end + LONGEST_SECRET
     part = memory.text[first:last]
-    return " ".join(cover(part, find_secrets(part), start - first, end - first).split())[:QUOTE]
+    return " ".join(cover(part, redactor.find(part), start - first, end - first).split())[:QUOTE]
 
 
 def code_of(catalog: Catalog, memory: Memory) -> list[CodeLink]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragmem.catalog.code_writing import Seen
 from ragmem.domain.code import ParsedFile
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.code import read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
 from ragmem.readers.files import ReadError, Reason, read_text
@@ -36,7 +36,13 @@ class CodeOnDisk:
 
 
 def read_disk(
-    root: Path, files: Sequence[CodeFile], known: Mapping[str, Seen], *, anew: bool, progress: Progress
+    root: Path,
+    files: Sequence[CodeFile],
+    known: Mapping[str, Seen],
+    *,
+    anew: bool,
+    progress: Progress,
+    redactor: Redactor,
 ) -> CodeOnDisk:
     """Return what of these files differs from what is known, parsed; all of them where `anew`.
 
@@ -66,24 +72,25 @@ def read_disk(
             found.touched.add(file.path)
     progress.begin("read code", len(waiting))
     for path, text in waiting:
-        found.parsed[path] = parse(path, text)
+        found.parsed[path] = parse(path, text, redactor=redactor)
         progress.advance()
     return found
 
 
-def parse(path: str, text: str) -> ParsedFile:
+def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
     """Return a file as it is stored: nothing that is said of it shows a secret."""
     file = read_code(path, text)
     symbols = tuple(
-        replace(symbol, doc=redact(symbol.doc)[0]) if symbol.doc else symbol for symbol in file.symbols
+        replace(symbol, doc=redactor.redact(symbol.doc)[0]) if symbol.doc else symbol
+        for symbol in file.symbols
     )
-    facts = _without_secrets(file.facts, text)
-    return replace(file, purpose=redact(file.purpose)[0], symbols=symbols, facts=facts)
+    facts = _without_secrets(file.facts, text, redactor=redactor)
+    return replace(file, purpose=redactor.redact(file.purpose)[0], symbols=symbols, facts=facts)
 
 
-def _without_secrets(facts: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+def _without_secrets(facts: Mapping[str, Any], text: str, redactor: Redactor) -> Mapping[str, Any]:
     """Return facts of which no text is a secret; what is one, the lines tell that it stands on."""
-    clean, hidden = redact(text)
+    clean, hidden = redactor.redact(text)
     if not hidden:
         return facts
     lines = text.split("\n")
@@ -92,8 +99,8 @@ def _without_secrets(facts: Mapping[str, Any], text: str) -> Mapping[str, Any]:
         if one in text and one not in clean:
             # By themselves, for what is marked as private may be pages of code.
             around = "\n".join(line for line in lines if one in line)
-            if one not in redact(around)[0]:
-                shown = redact(one)[0]
+            if one not in redactor.redact(around)[0]:
+                shown = redactor.redact(one)[0]
                 told[one] = shown if shown != one else HIDDEN
     return {name: _retold(value, told) for name, value in facts.items()} if told else facts
 

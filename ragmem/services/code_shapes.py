@@ -6,7 +6,7 @@ from typing import Any
 from ragmem.catalog.code import Located
 from ragmem.domain.code import Edge
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.services.code_links import CodeLink, Linked, Memories
 from ragmem.services.code_targets import Target
 from ragmem.services.impact import Impact, Reached
@@ -84,9 +84,9 @@ def memories_shape(memories: Memories, *, limit: int) -> dict[str, Any]:
     }
 
 
-def impact_shape(found: Impact, *, limit: int) -> dict[str, Any]:
+def impact_shape(found: Impact, *, limit: int, redactor: Redactor) -> dict[str, Any]:
     """Return an impact, of each list so many at most."""
-    shape: dict[str, Any] = redact_document(
+    shape: dict[str, Any] = redactor.redact_document(
         {
             "project": found.target.project,
             "complete": found.complete,

@@ -13,7 +13,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.idle_mark import signature
 from ragmem.catalog.mentions import Mentions
 from ragmem.catalog.rows import to_stamp
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.graph_scope import GraphScope
 
@@ -133,10 +133,10 @@ class CompactGraphs:
         for project in projects:
             if project not in self._wholes:
                 self._wholes[project] = _Whole(scope, project)
-        return _cut([self._wholes[one] for one in projects], projects, cut)
+        return _cut([self._wholes[one] for one in projects], projects, cut, redactor=catalog.redactor)
 
 
-def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut) -> dict[str, Any]:
+def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut, redactor: Redactor) -> dict[str, Any]:
     since = None if cut.since is None else to_stamp(cut.since)
     until = None if cut.until is None else to_stamp(cut.until)
     spoken = [whole.spoken_of(since, until) for whole in wholes]
@@ -158,7 +158,7 @@ def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut) -> dict[st
     total, edges = _edges(wholes, through, len(shown))
     # The heaviest tell most, where there is not room for all.
     edges.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
-    names: list[str] = redact_document([name for _, name, _, _ in shown])
+    names: list[str] = redactor.redact_document([name for _, name, _, _ in shown])
     return {
         "projects": list(projects),
         "types": dict(sorted(types.items(), key=lambda one: (-one[1], one[0]))),

@@ -7,7 +7,7 @@ from typing import Any
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.lifecycle import Connection
 from ragmem.domain.model import Memory
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,25 @@ def hubs(catalog: Catalog, *, projects: Sequence[str] | None, limit: int) -> lis
     return [Hub(known[key], degrees[key]) for key in order if key in known]
 
 
-def linked_shape(one: Linked) -> dict[str, Any]:
+def linked_shape(one: Linked, redactor: Redactor) -> dict[str, Any]:
     """Return a connection as JSON fields; secrets are replaced."""
     return {
-        **_named(one.memory),
+        **_named(one.memory, redactor=redactor),
         "strength": round(one.connection.strength, 4),
         "cosine": round(one.connection.cosine, 4),
         "shared": round(one.connection.shared, 4),
     }
 
 
-def hub_shape(one: Hub) -> dict[str, Any]:
+def hub_shape(one: Hub, redactor: Redactor) -> dict[str, Any]:
     """Return a memory and its number of connections as JSON fields; secrets are replaced."""
-    return {**_named(one.memory), "connections": one.connections}
+    return {**_named(one.memory, redactor=redactor), "connections": one.connections}
 
 
-def _named(memory: Memory) -> dict[str, Any]:
+def _named(memory: Memory, redactor: Redactor) -> dict[str, Any]:
     return {
         "id": memory.short_id,
-        "title": redact(memory.title or memory.uri)[0],
+        "title": redactor.redact(memory.title or memory.uri)[0],
         "kind": memory.kind.value,
         "source": memory.source,
         "project": memory.scope.project,

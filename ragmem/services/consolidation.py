@@ -7,6 +7,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
 from ragmem.domain.consolidation_prompt import SCHEMA, SYSTEM, prompt, read_draft
 from ragmem.domain.model import content_hash
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter
 from ragmem.services.gc_items import Merging, Plan
@@ -68,7 +69,7 @@ def drafted(
         made, why = one, down
         if not down:
             try:
-                made, why = _written(one, _texts(catalog, one), writer, sizes)
+                made, why = _written(one, _texts(catalog, one), writer, sizes, redactor=catalog.redactor)
             except BackendError as error:
                 why = down = error.told
         if why:
@@ -83,7 +84,7 @@ def _texts(catalog: Catalog, merging: Merging) -> list[str]:
 
 
 def _written(
-    merging: Merging, originals: Sequence[str], writer: Writer, sizes: ChunkingSettings
+    merging: Merging, originals: Sequence[str], writer: Writer, sizes: ChunkingSettings, redactor: Redactor
 ) -> tuple[Merging, str]:
     """Return a merge as the model writes it, or as it was and why."""
     before = merging.memory
@@ -101,4 +102,4 @@ def _written(
         content_hash=content_hash(text),
         metadata={**before.metadata, "merged_by": model.model_id},
     )
-    return replace(merging, memory=memory, chunks=chunks_of(memory, sizes)), ""
+    return replace(merging, memory=memory, chunks=chunks_of(memory, sizes, redactor=redactor)), ""

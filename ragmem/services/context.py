@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from ragmem.domain.excerpts import CHARACTERS_PER_TOKEN, estimate_tokens
 from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING, inert
 from ragmem.domain.model import EPISODES, Category, Kind, Memory
+from ragmem.domain.redaction import Redactor
 from ragmem.services.excerpt import Chosen, Excerpt
 from ragmem.services.query import Answer
 from ragmem.services.superseding import told_superseded
@@ -127,7 +128,12 @@ class Context:
 
 
 def context(
-    answer: Answer, *, tokens: int | None = None, max_chars: int | None = None, home: str = ""
+    answer: Answer,
+    *,
+    tokens: int | None = None,
+    max_chars: int | None = None,
+    home: str = "",
+    redactor: Redactor,
 ) -> Context:
     """Return the block for an answer, never above `tokens` (by estimate) or `max_chars`.
 
@@ -144,6 +150,7 @@ def context(
             (match.chunk, *match.also),
             home=home,
             note=told_superseded(match.superseded) if match.superseded else "",
+            redactor=redactor,
         )
         for match in answer.matches
     )

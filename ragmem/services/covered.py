@@ -5,21 +5,24 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ragmem.domain.model import Chunk, Memory
-from ragmem.domain.redaction import Secret, cover, find_secrets
+from ragmem.domain.redaction import Redactor, Secret, cover
 
 _BETWEEN = " > "
 
+
 # A write reads each of its memories for names, for its record, and once more within its transaction.
-_secrets_of = lru_cache(maxsize=64)(find_secrets)
+@lru_cache(maxsize=64)
+def _secrets_of(text: str, redactor: Redactor) -> list[Secret]:
+    return redactor.find(text)
 
 
-def covered(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+def covered(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
     """Return a memory's chunks with each secret replaced, also one that reaches over several of them.
 
     A heading that stands within one is left out of those above a chunk.
     """
     whole = memory.indexed_text
-    secrets = _secrets_of(whole)
+    secrets = _secrets_of(whole, redactor)
     return tuple(_covered(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
 
 

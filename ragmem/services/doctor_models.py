@@ -136,8 +136,10 @@ def canary(patient: Patient) -> Iterator[Check]:
     """Write a memory, find it, delete it, in one transaction: nobody else ever sees it."""
     catalog, store = patient.catalog, patient.open_store()
     draft = Draft(CANARY_PROJECT, "/canary", _CANARY, title="Canary", scope=Scope(CANARY_PROJECT))
-    judged = judge(draft, now=patient.now, sizes=ChunkingSettings(), rule="off")
-    memory, record = judged.memory, record_of(judged.memory, judged.chunks)
+    judged = judge(
+        draft, now=patient.now, sizes=ChunkingSettings(), rule="off", redactor=patient.catalog.redactor
+    )
+    memory, record = judged.memory, record_of(judged.memory, judged.chunks, redactor=patient.catalog.redactor)
     store.prepare([record])
     projects = [CANARY_PROJECT]
     try:

@@ -103,7 +103,9 @@ def rechunk(catalog: Catalog, sizes: ChunkingSettings) -> int:
         memory for memory in catalog.memories.each() if not _fits(memory, catalog.memories.chunks(memory))
     ]
     for batch in batches(unsound, ACCEPTED_AT_ONCE):
-        catalog.memories.accept([(waiting(memory), chunks_of(memory, sizes)) for memory in batch])
+        catalog.memories.accept(
+            [(waiting(memory), chunks_of(memory, sizes, redactor=catalog.redactor)) for memory in batch]
+        )
     return len(unsound)
 
 

@@ -35,12 +35,17 @@ def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
         patient.reopen()
         found = read_damaged(path)
         shutil.rmtree(workplace, ignore_errors=True)
-        fresh = Catalog.at(workplace)
+        fresh = Catalog.at(workplace, patient.catalog.redactor)
         try:
             fresh.prepare()
             write_salvaged(found, fresh)
             for batch in batches(found.memories, ACCEPTED_AT_ONCE):
-                fresh.memories.accept([(waiting(memory), chunks_of(memory, sizes)) for memory in batch])
+                fresh.memories.accept(
+                    [
+                        (waiting(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
+                        for memory in batch
+                    ]
+                )
         finally:
             fresh.close()
         with closing(sqlite3.connect(workplace / path.name)) as connection:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 from ragmem.domain.model import Memory
-from ragmem.domain.redaction import find_secrets
+from ragmem.domain.redaction import Redactor
 from ragmem.services.doctor_report import Check, Examination, Patient
 from ragmem.services.purifying import purified_memory
 
@@ -24,7 +24,7 @@ def secrets(patient: Patient) -> Iterator[Check]:
     began = time.monotonic()
     found = read = 0
     for memory in patient.catalog.memories.each():
-        found += _holds_secrets(memory)
+        found += _holds_secrets(memory, redactor=patient.catalog.redactor)
         read += 1
         if not patient.deep and time.monotonic() - began > SECONDS:
             break
@@ -36,8 +36,8 @@ def secrets(patient: Patient) -> Iterator[Check]:
         yield Check("secrets", "ok", f"none in {seen}")
 
 
-def _holds_secrets(memory: Memory) -> bool:
-    return bool(find_secrets(memory.text)) or purified_memory(memory) is not memory
+def _holds_secrets(memory: Memory, redactor: Redactor) -> bool:
+    return bool(redactor.find(memory.text)) or purified_memory(memory, redactor=redactor) is not memory
 
 
 SECRETS: tuple[tuple[str, Examination], ...] = (("secrets", secrets),)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from ragmem.domain.document_place import in_place
 from ragmem.domain.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, reaching, runs
 from ragmem.domain.model import Chunk, Memory
-from ragmem.domain.redaction import Secret, cover, find_secrets, redact
+from ragmem.domain.redaction import Redactor, Secret, cover
 
 ALIKE = 0.7
 """From this share of the smaller one's pairs of words on, two excerpts say the same."""
@@ -43,12 +43,19 @@ class Excerpt:
     """
 
     def __init__(
-        self, memory: Memory, chunks: Sequence[Chunk] = (), *, home: str = "", note: str = ""
+        self,
+        memory: Memory,
+        chunks: Sequence[Chunk] = (),
+        *,
+        redactor: Redactor,
+        home: str = "",
+        note: str = "",
     ) -> None:
         self.memory = memory
         self.text = memory.indexed_text
         self._chunks = tuple(chunks)
         self._home = home
+        self._redactor = redactor
         self.note = note
         self._costs: dict[Chosen, tuple[int, int]] = {}
         self._heads: dict[bool, str] = {}
@@ -167,7 +174,7 @@ class Excerpt:
         if (start, end) not in self._found:
             self._found[start, end] = [
                 Secret(start + one.start, start + one.end, one.kind)
-                for one in find_secrets(self.text[start:end])
+                for one in self._redactor.find(self.text[start:end])
             ]
         return self._found[start, end]
 
@@ -200,7 +207,9 @@ class Excerpt:
             title = title[: MAX_TITLE - 1].rstrip() + "…"
         said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
         extent = "summary" if memory.summary else "in part" if in_part else ""
-        return redact(" | ".join(filter(None, (said, self.note, title, self._place(), extent))))[0]
+        return self._redactor.redact(
+            " | ".join(filter(None, (said, self.note, title, self._place(), extent)))
+        )[0]
 
     def _place(self) -> str:
         """Return the file that the memory comes from, with ~ for the home; nothing for what is no file."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragmem.config.expectations import Asked, Count, Expectations
 from ragmem.domain.model import Match, Tier
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.services.asking import Answer
 from ragmem.services.seed_report import SeedReport, Tally
 
@@ -55,6 +55,7 @@ def compare(
     ask: Callable[[Asked, int], Answer],
     streamed: Sequence[str] = (),
     home: str = "",
+    redactor: Redactor,
 ) -> Verdict:
     """Return what became of each expectation after a seeding, or of those that a dry run can tell.
 
@@ -66,13 +67,13 @@ def compare(
         _of_count(count, names, report, stored=stored, streamed=streamed) for count in expected.counts
     ]
     for asked in expected.questions:
-        name = names.new(_name(asked))
+        name = names.new(_name(asked, redactor=redactor))
         if report.dry_run:
             outcomes.append(
                 Outcome("questions", name, asked.line, "skipped", "a dry run stores nothing to be asked of")
             )
         else:
-            outcomes.append(_of_question(asked, name, ask, home=home))
+            outcomes.append(_of_question(asked, name, ask, home=home, redactor=redactor))
     return Verdict(expected.path, tuple(outcomes))
 
 
@@ -120,8 +121,8 @@ def _number(count: Count, tally: Tally, *, stored: Mapping[tuple[str, str], int]
     return {**read, **tiers, "memories": sum(tiers.values())}[count.counted]
 
 
-def _name(asked: Asked) -> str:
-    question = " ".join(redact(asked.question)[0].split())
+def _name(asked: Asked, redactor: Redactor) -> str:
+    question = " ".join(redactor.redact(asked.question)[0].split())
     shown = question if len(question) <= SHOWN else question[: SHOWN - 1] + "…"
     wanted = " ".join(filter(None, (asked.source, asked.path)))
     if asked.found:
@@ -134,7 +135,9 @@ def _no_command(text: str) -> str:
     return text.replace("##[", "## [")
 
 
-def _of_question(asked: Asked, name: str, ask: Callable[[Asked, int], Answer], *, home: str) -> Outcome:
+def _of_question(
+    asked: Asked, name: str, ask: Callable[[Asked, int], Answer], *, home: str, redactor: Redactor
+) -> Outcome:
     begun = time.perf_counter()
     matches = ask(asked, max(asked.within, LOOKED_AT)).matches
     seconds = time.perf_counter() - begun
@@ -144,10 +147,14 @@ def _of_question(asked: Asked, name: str, ask: Callable[[Asked, int], Answer], *
         status: Status = "passed" if early else "failed"
         message = f"at rank {ranks[0]}" if ranks else "it is not found"
         if not early:
-            message += f", expected within {asked.within}; {_first(matches, home=home)}"
+            message += f", expected within {asked.within}; {_first(matches, home=home, redactor=redactor)}"
     else:
         status = "failed" if early else "passed"
-        message = f"at rank {early[0]}: {_shown(matches[early[0] - 1], home=home)}" if early else "not found"
+        message = (
+            f"at rank {early[0]}: {_shown(matches[early[0] - 1], home=home, redactor=redactor)}"
+            if early
+            else "not found"
+        )
     return Outcome("questions", name, asked.line, status, _no_command(message), seconds)
 
 
@@ -175,14 +182,16 @@ def _pattern(glob: str, *, home: str) -> re.Pattern[str]:
     )
 
 
-def _first(matches: Sequence[Match], *, home: str) -> str:
-    return f"first comes {_shown(matches[0], home=home)}" if matches else "nothing is found"
+def _first(matches: Sequence[Match], *, home: str, redactor: Redactor) -> str:
+    return (
+        f"first comes {_shown(matches[0], home=home, redactor=redactor)}" if matches else "nothing is found"
+    )
 
 
-def _shown(match: Match, *, home: str) -> str:
+def _shown(match: Match, *, home: str, redactor: Redactor) -> str:
     memory = match.memory
     place = memory.uri
     if home and place.startswith(home.rstrip("/") + "/"):
         place = "~" + place[len(home.rstrip("/")) :]
-    title = " ".join(redact(memory.title)[0].split())
+    title = " ".join(redactor.redact(memory.title)[0].split())
     return f'"{title}" ({memory.source}, {place})'

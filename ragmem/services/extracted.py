@@ -9,6 +9,7 @@ from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.extraction_prompt import text_key
 from ragmem.domain.extraction_union import unite
 from ragmem.domain.model import Chunk, Extraction, Memory
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.stated import extractions_of, stated_in
 from ragmem.services.covered import covered
 
@@ -35,14 +36,14 @@ def _extract(chunk: Chunk) -> Extraction:
     return found
 
 
-def by_rule(memory: Memory, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
+def by_rule(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Extraction, ...]:
     """Return what rules find in a memory's chunks; what a secret holds, or a private part, names nothing.
 
     A memory that states something of the graph names that, and nothing else.
     """
     if (stated := stated_in(memory)) is not None:
         return extractions_of(stated, chunks)
-    return tuple(map(_extract, covered(memory, chunks)))
+    return tuple(map(_extract, covered(memory, chunks, redactor=redactor)))
 
 
 def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
@@ -53,18 +54,18 @@ def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction,
     """
     choice = catalog.extractions.choice()
     if choice.by == "rules":
-        return [by_rule(memory, chunks) for memory, chunks in items]
+        return [by_rule(memory, chunks, redactor=catalog.redactor) for memory, chunks in items]
     keys = {
         chunk.id: text_key(chunk)
         for memory, chunks in items
         if stated_in(memory) is None
-        for chunk in covered(memory, chunks)
+        for chunk in covered(memory, chunks, redactor=catalog.redactor)
     }
     answers = catalog.extractions.answers(choice.model, set(keys.values()))
     return [
         tuple(
             _of(ruled, choice.by, answers.get(keys.get(chunk.id, "")))
-            for ruled, chunk in zip(by_rule(memory, chunks), chunks, strict=True)
+            for ruled, chunk in zip(by_rule(memory, chunks, redactor=catalog.redactor), chunks, strict=True)
         )
         for memory, chunks in items
     ]

@@ -70,7 +70,10 @@ def indexed(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
     outlines = catalog.memories.outlines(catalog.memories.ids(states=[State.INDEXED])).values()
     newest_first = sorted(outlines, key=lambda one: (one.event_time, one.id), reverse=True)
     for page in batches((one.id for one in newest_first), PAGE):
-        yield from ((memory, covered(memory, chunks)) for memory, chunks in contents.of(page))
+        yield from (
+            (memory, covered(memory, chunks, redactor=catalog.redactor))
+            for memory, chunks in contents.of(page)
+        )
 
 
 def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
@@ -84,10 +87,14 @@ def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
     contents = Contents(catalog.database)
     for page in batches(sorted(catalog.memories.ids()), PAGE):
         for item in contents.of(page):
-            unused.difference_update(map(text_key, covered(*item)))
+            unused.difference_update(map(text_key, covered(*item, catalog.redactor)))
     if unused:
         for archived in catalog.archive.each():
-            chunks = covered(archived.memory, chunks_of(archived.memory, sizes))
+            chunks = covered(
+                archived.memory,
+                chunks_of(archived.memory, sizes, redactor=catalog.redactor),
+                redactor=catalog.redactor,
+            )
             unused.difference_update(map(text_key, chunks))
     if unused:
         catalog.extractions.forget(unused)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -211,7 +212,10 @@ def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
         tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
     )
     with SideBySide(tools.workers if len(decided.merges) >= MANY else 1) as processes:
-        readings = processes.spread(reading_of, [(one.memory, one.chunks) for one in decided.merges])
+        readings = processes.spread(
+            partial(reading_of, redactor=tools.catalog.redactor),
+            [(one.memory, one.chunks) for one in decided.merges],
+        )
         for batch in _in_time(tools, decided.merges, Merger.pace(), done):
             made, merged, hidden = merger.merge(batch, islice(readings, len(batch)))
             done.made += made

@@ -6,6 +6,7 @@ Each memory gets one decision, by the first rule that has something to say of it
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ragmem.domain.ageing import age
 from ragmem.domain.changes import changes
@@ -13,6 +14,7 @@ from ragmem.domain.clusters import clusters
 from ragmem.domain.consolidation import Merged, merge
 from ragmem.domain.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.substance import substance
 from ragmem.services.gc_items import MERGED, SUBSTANCE, TEMPLATE
 from ragmem.services.side_by_side import SideBySide
@@ -55,6 +57,7 @@ def fate_of(
     compared: bool,
     settled: Collection[str] = (),
     processes: SideBySide | None = None,
+    redactor: Redactor,
 ) -> Fate:
     """Decide on the memories of one project: `connections` tell which are not alone, `alike` what may be one.
 
@@ -67,9 +70,9 @@ def fate_of(
     free = [entry for entry in entries if entry.id not in settled]
     templates = _templates(free, fate, policy)
     _readmit(free, fate)
-    replaced = _changes(free, connections, fate, helping)
+    replaced = _changes(free, connections, fate, helping, redactor=redactor)
     if compared:
-        _merge(free, alike, fate, policy, replaced, helping=helping)
+        _merge(free, alike, fate, policy, replaced, helping=helping, redactor=redactor)
     for decision in replaced.values():
         fate.decide(decision)
     degree = _degree(entries, connections, fate)
@@ -111,12 +114,16 @@ def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
 
 
 def _changes(
-    entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate, helping: SideBySide
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    fate: Fate,
+    helping: SideBySide,
+    redactor: Redactor,
 ) -> dict[str, Decision]:
     """Return older -> what to do with it, of those that no earlier rule has decided on."""
     standing = {entry.id: entry for entry in entries if entry.id not in fate.decisions}
     found: dict[str, Decision] = {}
-    for change in changes(list(standing.values()), connections, reading=helping.spread):
+    for change in changes(list(standing.values()), connections, reading=helping.spread, redactor=redactor):
         older = standing[change.older]
         if not older.pinned and not older.superseded_by:
             found[older.id] = Decision(older.id, "supersede", change.rule, change.reason, (change.newer,))
@@ -131,6 +138,7 @@ def _merge(
     replaced: Mapping[str, Decision],
     *,
     helping: SideBySide,
+    redactor: Redactor,
 ) -> None:
     found = []
     free = {
@@ -150,15 +158,17 @@ def _merge(
             continue
         superseded = {entry.id: replaced[entry.id].others[0] for entry in members if entry.id in replaced}
         found.append((members, superseded))
-    for (members, superseded), memory in zip(found, helping.spread(_merged, found), strict=True):
+    for (members, superseded), memory in zip(
+        found, helping.spread(partial(_merged, redactor=redactor), found), strict=True
+    ):
         fate.clusters.append(Cluster(memory, members, superseded))
         for entry in members:
             fate.decide(_of_original(entry, memory, len(members)))
 
 
-def _merged(found: tuple[tuple[Entry, ...], Mapping[str, str]]) -> Memory:
+def _merged(found: tuple[tuple[Entry, ...], Mapping[str, str]], redactor: Redactor) -> Memory:
     members, superseded = found
-    return merged_memory(members, merge(members, superseded))
+    return merged_memory(members, merge(members, superseded, redactor=redactor))
 
 
 def _of_original(entry: Entry, memory: Memory, count: int) -> Decision:

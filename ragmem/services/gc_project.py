@@ -7,6 +7,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
 from ragmem.domain.model import State
+from ragmem.domain.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.connecting import nearest
 from ragmem.services.gc_items import Item, Merging, item_of
@@ -53,7 +54,7 @@ def planned(catalog: Catalog, store: Store, asked: Asked, processes: SideBySide 
     decided = fate.decisions | dict(asked.described)
     return Planned(
         [item_of(decided.get(entry.id) or _kept(entry), entry) for entry in entries],
-        _merges(fate, asked.sizes),
+        _merges(fate, asked.sizes, redactor=catalog.redactor),
         {entry.id: entry.memory.content_hash for entry in entries},
         sum(not entry.superseded_by for entry in entries),
     )
@@ -75,6 +76,7 @@ def _fate(
         compared=asked.compared,
         settled=settled,
         processes=processes,
+        redactor=catalog.redactor,
     )
 
 
@@ -99,11 +101,11 @@ def _kept(entry: Entry) -> Decision:
     return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
 
 
-def _merges(fate: Fate, sizes: ChunkingSettings) -> list[Merging]:
+def _merges(fate: Fate, sizes: ChunkingSettings, redactor: Redactor) -> list[Merging]:
     found = []
     for cluster in fate.clusters:
         staying = tuple(entry.id for entry in cluster.members if entry.protected)
         leaving = tuple(entry.id for entry in cluster.members if not entry.protected)
-        chunks = chunks_of(cluster.memory, sizes)
+        chunks = chunks_of(cluster.memory, sizes, redactor=redactor)
         found.append(Merging(cluster.memory, chunks, leaving, staying, cluster.superseded))
     return found

@@ -255,7 +255,7 @@ def restore(
                 hint=f"look at it: ragmem inspect memory {item.memory.short_id}",
             )
         adopt(catalog, item.run)
-        _bring_back(catalog, item.run, [item], [cut(item.memory, sizes)])
+        _bring_back(catalog, item.run, [item], [cut(item.memory, sizes, redactor=catalog.redactor)])
         row = catalog.lives.of([found]).get(found, LifeRow(found))
         life = Life.PROVEN if row.life is not Life.PERMANENT else row.life
         catalog.lives.put([replace(row, life=life, reprieves=0, checked_age=0, reason=RESTORED)], now=now)

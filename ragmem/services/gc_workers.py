@@ -9,6 +9,7 @@ from typing import Any
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.domain.redaction import Redactor
 from ragmem.ports import ReadElsewhere, Store
 from ragmem.services.gc_project import Asked, Planned, planned
 from ragmem.services.side_by_side import SideBySide
@@ -22,11 +23,15 @@ class _Elsewhere:
     """A project that another process decides on, which reads it from the same file."""
 
     home: Path
+    redactor: Redactor
     reader: Callable[[Any], Store]
     asked: Asked
 
     def planned(self) -> Planned:
-        with closing(Catalog.at(self.home)) as catalog, closing(self.reader(catalog.database)) as store:
+        with (
+            closing(Catalog.at(self.home, self.redactor)) as catalog,
+            closing(self.reader(catalog.database)) as store,
+        ):
             return planned(catalog, store, self.asked)
 
 
@@ -42,7 +47,7 @@ def plans(
     with SideBySide(workers) as processes:
         for small, some in groupby(asked, key=lambda one: one.memories < LARGE):
             if small and reader:
-                elsewhere = (_Elsewhere(catalog.database.home, reader, one) for one in some)
+                elsewhere = (_Elsewhere(catalog.database.home, catalog.redactor, reader, one) for one in some)
                 yield from ((one.asked, done) for one, done in processes.each(_Elsewhere.planned, elsewhere))
             else:
                 yield from ((one, planned(catalog, store, one, processes)) for one in some)

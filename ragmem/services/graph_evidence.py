@@ -8,7 +8,7 @@ from datetime import datetime
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.blocks import Block, Form, units
 from ragmem.domain.model import Memory
-from ragmem.domain.redaction import cover, find_secrets
+from ragmem.domain.redaction import Redactor, cover
 
 LONGEST = 300
 """Characters of a sentence that is shown; of a longer one, those around the name."""
@@ -84,7 +84,7 @@ def told(
                 memory.source,
                 memory.title,
                 memory.event_time,
-                _sentence(memory, spans, patterns, known),
+                _sentence(memory, spans, patterns, known, redactor=catalog.redactor),
                 len(spot.chunks),
             )
         )
@@ -105,6 +105,7 @@ def _sentence(
     spans: Iterable[tuple[int, int]],
     patterns: Sequence[re.Pattern[str]],
     known: Sequence[str],
+    redactor: Redactor,
 ) -> str:
     text = memory.indexed_text
     best: tuple[tuple[bool, int, bool], int, int] | None = None
@@ -116,7 +117,7 @@ def _sentence(
     if best is None:
         return ""
     _, begin, stop = best
-    secrets = find_secrets(text)
+    secrets = redactor.find(text)
     if stop - begin > LONGEST:
         named = min(
             (one.start() for pattern in patterns for one in pattern.finditer(text, begin, stop)), default=0

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from ragmem.catalog.batches import batches
 from ragmem.domain.model import Entity, Relation
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.services.graph_files import Edge, Form, Node, open_graph, writable
 from ragmem.services.graph_scope import GraphScope
 
@@ -67,6 +67,7 @@ def export_graph(
     around: str = "",
     depth: int = 2,
     limit: int | None = None,
+    redactor: Redactor,
 ) -> Exported:
     """Write the graph to a file; of `limit` entities, those most connected or nearest to `around`.
 
@@ -87,7 +88,7 @@ def export_graph(
     entities = drawn = 0
     truncated = chosen.truncated
     with output:
-        for node in _nodes(chosen.entities, names):
+        for node in _nodes(chosen.entities, names, redactor=redactor):
             output.node(node)
             entities += 1
         relations = _between(chosen.relations, names)
@@ -95,7 +96,7 @@ def export_graph(
             heaviest = nlargest(DRAWN + 1, relations, key=lambda pair: pair[1].weight)
             truncated = truncated or len(heaviest) > DRAWN
             relations = iter(heaviest[:DRAWN])
-        for edge in _edges(relations, names):
+        for edge in _edges(relations, names, redactor=redactor):
             output.edge(edge)
             drawn += 1
     return Exported(entities, drawn, truncated)
@@ -163,9 +164,9 @@ def _readable(known: Mapping[str, Any]) -> str:
     return str(known.get("description", "")).replace(SEPARATOR, "\n")
 
 
-def _nodes(entities: Iterable[tuple[str, Entity]], names: _Names) -> Iterator[Node]:
+def _nodes(entities: Iterable[tuple[str, Entity]], names: _Names, redactor: Redactor) -> Iterator[Node]:
     for batch in batches(entities):
-        shown = redact_document(
+        shown = redactor.redact_document(
             [{"name": one.name, "type": one.type, "description": one.description} for _, one in batch]
         )
         for (project, one), safe in zip(batch, shown, strict=True):
@@ -173,9 +174,9 @@ def _nodes(entities: Iterable[tuple[str, Entity]], names: _Names) -> Iterator[No
             yield Node(name, safe["name"], safe["type"], safe["description"], project)
 
 
-def _edges(relations: Iterable[tuple[str, Relation]], names: _Names) -> Iterator[Edge]:
+def _edges(relations: Iterable[tuple[str, Relation]], names: _Names, redactor: Redactor) -> Iterator[Edge]:
     for batch in batches(relations):
-        shown = redact_document(
+        shown = redactor.redact_document(
             [{"keywords": one.keywords, "description": one.description} for _, one in batch]
         )
         for (project, one), safe in zip(batch, shown, strict=True):

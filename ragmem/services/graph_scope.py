@@ -8,7 +8,6 @@ from itertools import islice
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_aliases import OtherName, entity_of, other_names
 from ragmem.domain.model import Entity
-from ragmem.domain.redaction import redact
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import ShowsGraph, Store
 
@@ -139,7 +138,7 @@ class GraphScope:
                 near |= dict.fromkeys(small[one] for one in close)
         if not near:
             near = dict.fromkeys(islice(self._containing(name.strip().lower()), NEAR))
-        proposed, _ = redact(", ".join(list(near)[:NEAR]))
+        proposed, _ = self.catalog.redactor.redact(", ".join(list(near)[:NEAR]))
         return f"near it: {proposed}" if proposed else "`ragmem inspect graph` lists the most connected ones"
 
     def _containing(self, part: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.services.graph_evidence import Told
 from ragmem.services.graph_scope import Place
 from ragmem.services.graph_views import Communities, EntityView, PathView, Timeline
@@ -16,18 +16,19 @@ SHOWN_MEMBERS = 200
 """Names of a community that are written out; the largest have thousands."""
 
 
-def top_shape(places: Sequence[Place]) -> Shape:
+def top_shape(places: Sequence[Place], redactor: Redactor) -> Shape:
     """Return the most connected entities as JSON fields."""
     return _redacted(
         {
             "entities": [
                 {**_place(place), "descriptions": place.entity.description.splitlines()} for place in places
             ]
-        }
+        },
+        redactor=redactor,
     )
 
 
-def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str]) -> Shape:
+def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor: Redactor) -> Shape:
     """Return an entity as JSON fields: the best connected project's first, the lists of all of them."""
     first = views[0].place
     return _redacted(
@@ -51,11 +52,12 @@ def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str]) -> Shape
                 for view in views
                 for near in view.neighbours
             ],
-        }
+        },
+        redactor=redactor,
     )
 
 
-def path_shape(start: str, goal: str, paths: Sequence[PathView]) -> Shape:
+def path_shape(start: str, goal: str, paths: Sequence[PathView], redactor: Redactor) -> Shape:
     """Return the ways between two entities as JSON fields."""
     return _redacted(
         {
@@ -79,11 +81,12 @@ def path_shape(start: str, goal: str, paths: Sequence[PathView]) -> Shape:
                 }
                 for path in paths
             ],
-        }
+        },
+        redactor=redactor,
     )
 
 
-def communities_shape(found: Communities) -> Shape:
+def communities_shape(found: Communities, redactor: Redactor) -> Shape:
     """Return communities as JSON fields; of a very large one the most central names."""
     return _redacted(
         {
@@ -101,11 +104,12 @@ def communities_shape(found: Communities) -> Shape:
                 }
                 for one in found.shown
             ],
-        }
+        },
+        redactor=redactor,
     )
 
 
-def timeline_shape(found: Timeline) -> Shape:
+def timeline_shape(found: Timeline, redactor: Redactor) -> Shape:
     """Return a timeline as JSON fields."""
     return _redacted(
         {
@@ -114,7 +118,8 @@ def timeline_shape(found: Timeline) -> Shape:
             "first": _moment(found.first),
             "last": _moment(found.last),
             "events": [_told(one) for one in found.events],
-        }
+        },
+        redactor=redactor,
     )
 
 
@@ -145,6 +150,6 @@ def _moment(value: datetime | None) -> str | None:
     return value.strftime("%Y-%m-%dT%H:%M:%SZ") if value else None
 
 
-def _redacted(shape: Shape) -> Shape:
-    redacted: Shape = redact_document(shape)
+def _redacted(shape: Shape, redactor: Redactor) -> Shape:
+    redacted: Shape = redactor.redact_document(shape)
     return redacted

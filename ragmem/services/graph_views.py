@@ -138,7 +138,9 @@ class GraphViews:
         limit: int | None = None,
     ) -> Exported:
         """Write the graph to a file; see `services.graph_export`."""
-        return export_graph(self.scope, form, file, around=around, depth=depth, limit=limit)
+        return export_graph(
+            self.scope, form, file, around=around, depth=depth, limit=limit, redactor=self._catalog.redactor
+        )
 
     def entity(self, name: str, *, limit: int = 20) -> list[EntityView]:
         """Return the entity of this name in each project that has it, best connected first.

@@ -86,7 +86,7 @@ def draft_of_text(
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
-    if not purified_text(text).strip():
+    if not purified_text(text, redactor=catalog.redactor).strip():
         raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
     scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
     draft = plain_draft(text, scope=scope)
@@ -194,7 +194,7 @@ def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
     ids = {
         memory_id(draft.source, draft.scope, draft.uri): draft.uri
         for draft in drafts
-        if not purified_text(draft.text).strip()
+        if not purified_text(draft.text, redactor=catalog.redactor).strip()
     }
     known = catalog.memories.known(ids) if ids and catalog.exists() else {}
     return {uri for key, uri in ids.items() if key not in known}

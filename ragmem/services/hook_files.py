@@ -119,6 +119,7 @@ def _judged(
             sizes=settings.chunking,
             rule=spec.signal,
             keep_discarded=not own,
+            redactor=catalog.redactor,
         )
 
 

@@ -14,6 +14,7 @@ from ragmem.catalog.lives import LifeRow, Recall
 from ragmem.catalog.supersessions import Supersession
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Memory, State
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.export_reading import Entry, ExportReader
@@ -190,9 +191,16 @@ class _Writer:
             ]
             self._contents.write_memories(chosen)
             done.projects += self._contents.write_projects(batch.projects)
-            archived = [replace(one, memory=purified_memory(one.memory)) for one in batch.archive]
+            archived = [
+                replace(one, memory=purified_memory(one.memory, redactor=self._catalog.redactor))
+                for one in batch.archive
+            ]
             done.archive += self._catalog.archive.write(archived)
-            lives = (_told(one) for one in batch.lives if not self._of_another_text(one))
+            lives = (
+                _told(one, redactor=self._catalog.redactor)
+                for one in batch.lives
+                if not self._of_another_text(one)
+            )
             done.lifecycle += self._lives.write(lives, now=self._now)
             done.files += self._contents.write_files(
                 [file for file in batch.files if (file.source, file.path) not in self._differing]
@@ -227,18 +235,22 @@ class _Writer:
 
     def _purified(self, memory: Memory, chunks: tuple[Chunk, ...]) -> Item:
         """Return a memory of the export without what must not be stored, cut anew where it had any."""
-        clean = purified_memory(memory)
+        clean = purified_memory(memory, redactor=self._catalog.redactor)
         if clean is memory:
             return memory, chunks
-        return clean, chunks_of(clean, self._sizes) if chunks else ()
+        return clean, chunks_of(clean, self._sizes, redactor=self._catalog.redactor) if chunks else ()
 
     def _of_another_text(self, one: LifeContent) -> bool:
         return isinstance(one, Supersession) and not self._stayed.isdisjoint((one.older, one.newer))
 
 
-def _told(one: LifeContent) -> LifeContent:
+def _told(one: LifeContent, redactor: Redactor) -> LifeContent:
     """Return what is told of a life without a secret that its reason quotes."""
-    return replace(one, reason=purified_text(one.reason)) if isinstance(one, LifeRow | Supersession) else one
+    return (
+        replace(one, reason=purified_text(one.reason, redactor=redactor))
+        if isinstance(one, LifeRow | Supersession)
+        else one
+    )
 
 
 def _ids(batch: _Batch) -> list[str]:

@@ -196,8 +196,8 @@ def _read(
 def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Judged:
     """Judge a draft; what was called a decision or thought is never of too little worth for the index."""
     if draft.metadata.get("type") in PROTECTED_TYPES:
-        return judge(draft, now=now, sizes=settings.chunking, rule="off")
-    return judge(draft, now=now, sizes=settings.chunking, keep_discarded=True)
+        return judge(draft, now=now, sizes=settings.chunking, rule="off", redactor=settings.redactor)
+    return judge(draft, now=now, sizes=settings.chunking, keep_discarded=True, redactor=settings.redactor)
 
 
 def _set_aside(path: Path) -> bool:

@@ -1,11 +1,13 @@
 """Bring accepted memories into the store: extract, embed, merge, and mark them indexed in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import PAGE, Contents
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.resolution import names_in, resolved
 from ragmem.ports import Store
 from ragmem.services.extracted import Item, by_rule, extracted, keep
@@ -20,9 +22,9 @@ BATCH = 48
 """Memories in one transaction: few enough that other writers wait for under a second."""
 
 
-def record_of(memory: Memory, chunks: Sequence[Chunk]) -> Record:
+def record_of(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> Record:
     """Return what a store keeps of a memory that is by itself: by rule alone, under the names it uses."""
-    return Record(memory, tuple(chunks), by_rule(memory, chunks))
+    return Record(memory, tuple(chunks), by_rule(memory, chunks, redactor=redactor))
 
 
 def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
@@ -168,7 +170,7 @@ def _read_ahead(catalog: Catalog, ids: Sequence[str], processes: SideBySide | No
         return
     contents = Contents(catalog.database)
     items = (list(contents.of(batch)) for batch in batches(ids, BATCH))
-    for some, named in processes.each(named_in, items):
+    for some, named in processes.each(partial(named_in, redactor=catalog.redactor), items):
         keep(dict(named))
         yield [memory.id for memory, _ in some]
 

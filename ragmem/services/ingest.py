@@ -64,7 +64,14 @@ def ingest(
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
         judged = [
-            judge(draft, now=now, sizes=sizes, rule=rule_for(draft, rule), keep_discarded=True)
+            judge(
+                draft,
+                now=now,
+                sizes=sizes,
+                rule=rule_for(draft, rule),
+                keep_discarded=True,
+                redactor=catalog.redactor,
+            )
             for draft in drafts[start : start + BATCH]
         ]
         changes, redated = compare(catalog, judged)

@@ -169,7 +169,7 @@ def _plan(
         place = replace(place, within=place.root)
     exclude = (*settings.exclude, *(settings.project.exclude if settings.project else ()))
     listed = find_code(place.root, place.within, home=home, exclude=exclude)
-    disk = read_disk(place.root, listed.files, known, anew=anew, progress=progress)
+    disk = read_disk(place.root, listed.files, known, anew=anew, progress=progress, redactor=catalog.redactor)
     compared = _Compared(place, listed, disk, known)
     gone = compared.gone
     head = head_of(place.root)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragmem.catalog.injections import Injection
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import beginning, redact
+from ragmem.domain.redaction import Redactor
 from ragmem.services.context import Context
 
 MOST_QUESTION = 200
@@ -40,6 +40,7 @@ def logged(
     now: datetime,
     matches: Sequence[Match] = (),
     floor: float | None = None,
+    redactor: Redactor,
 ) -> list[Injection]:
     """Return what is to be kept of a block: a row for each memory in it, in the order they are shown.
 
@@ -52,7 +53,7 @@ def logged(
         for match in matches
         if match.memory.id not in shown
     ][:MOST_OTHERS]
-    question = question_of(asked.question)
+    question = question_of(asked.question, redactor=redactor)
     rows = []
     for number, memory in enumerate(block.memories):
         place, match = found.get(memory.id, (0, None))
@@ -82,9 +83,9 @@ def logged(
     return rows
 
 
-def question_of(text: str) -> str:
+def question_of(text: str, redactor: Redactor) -> str:
     """Return the beginning of a question on one line, without secrets."""
-    return beginning(" ".join(redact(text[:READ_QUESTION])[0].split()), MOST_QUESTION)
+    return redactor.beginning(" ".join(redactor.redact(text[:READ_QUESTION])[0].split()), MOST_QUESTION)
 
 
 def _rounded(terms: Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,6 @@ from typing import Any
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.injections import Injection
 from ragmem.catalog.memories import MIN_PREFIX
-from ragmem.domain.redaction import redact
 from ragmem.errors import NotFoundError
 
 GONE = "gone"
@@ -106,7 +105,8 @@ def _titles(catalog: Catalog, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     wanted = sorted(ids)
     memories = catalog.memories.get(wanted)
     archived = catalog.archive.latest(set(wanted) - set(memories))
-    found = {key: (redact(one.title or one.uri)[0], "") for key, one in memories.items()}
+    found = {key: (catalog.redactor.redact(one.title or one.uri)[0], "") for key, one in memories.items()}
     return found | {
-        key: (redact(one.memory.title or one.memory.uri)[0], ARCHIVED) for key, one in archived.items()
+        key: (catalog.redactor.redact(one.memory.title or one.memory.uri)[0], ARCHIVED)
+        for key, one in archived.items()
     }

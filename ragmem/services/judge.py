@@ -8,7 +8,7 @@ from ragmem.config.settings import SignalRule
 from ragmem.domain.chunking import chunk
 from ragmem.domain.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
-from ragmem.domain.redaction import Rules, redact, rules_in_force, secrets_are_stored
+from ragmem.domain.redaction import DEFAULT, Redactor
 from ragmem.domain.signal import Signal, classify, summarize
 from ragmem.domain.substance import substance_of
 from ragmem.services.purifying import purified
@@ -17,11 +17,11 @@ RULES_VERSION = "4"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
 
-def rules_version() -> str:
+def rules_version(redactor: Redactor) -> str:
     """Return what decides how a draft is judged: this release, and what a person wants of secrets."""
-    rules = rules_in_force()
-    patterns = [[one.pattern for one in some] for some in (rules.allowed, rules.extra)]
-    return f"{RULES_VERSION} {rules.stored} {patterns}" if rules != Rules() else RULES_VERSION
+    if redactor == DEFAULT:
+        return RULES_VERSION
+    return f"{RULES_VERSION} {redactor.stored} {[list(redactor.allow), list(redactor.extra)]}"
 
 
 SHORT = 600
@@ -47,6 +47,7 @@ def judge(
     sizes: ChunkingSettings,
     rule: SignalRule = "graded",
     keep_discarded: bool = False,
+    redactor: Redactor,
 ) -> Judged:
     """Purify a draft, classify it and cut it into chunks.
 
@@ -55,9 +56,9 @@ def judge(
     where its text has substance, for the signal may be low and the fact one that others are about. What is
     protected is never discarded.
     """
-    draft = purified(draft)
+    draft = purified(draft, redactor=redactor)
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
-    signal = _signal(draft.text, rule=rule, protected=protected)
+    signal = _signal(draft.text, rule=rule, protected=protected, redactor=redactor)
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
     if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
         summary = ""
@@ -86,19 +87,23 @@ def judge(
     )
     if signal.tier is Tier.DISCARD and not keep_discarded:
         return Judged(memory, (), signal, draft.event_time is not None)
-    return Judged(memory, chunks_of(memory, sizes), signal, draft.event_time is not None)
+    return Judged(memory, chunks_of(memory, sizes, redactor=redactor), signal, draft.event_time is not None)
 
 
-def _signal(text: str, *, rule: SignalRule, protected: bool) -> Signal:
+def _signal(text: str, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:
     if rule == "off":
         return Signal(Tier.INGEST, (), "every text of this source is kept")
     # Its words are shown as they stand.
-    told = redact(text)[0] if secrets_are_stored() else text
+    told = redactor.redact(text)[0] if redactor.stored else text
     return classify(told, rule=rule, protected=protected)
 
 
-def chunks_of(memory: Memory, sizes: ChunkingSettings) -> tuple[Chunk, ...]:
+def chunks_of(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> tuple[Chunk, ...]:
     """Return the chunks of a memory's indexed text."""
     return chunk(
-        memory.indexed_text, memory_id=memory.id, max_chars=sizes.max_chars, min_chars=sizes.min_chars
+        memory.indexed_text,
+        memory_id=memory.id,
+        max_chars=sizes.max_chars,
+        min_chars=sizes.min_chars,
+        redactor=redactor,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragmem.domain.model import Category
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.records import record
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.services.hand_in import HandIn
 from ragmem.services.records import Recorded, Remembers, Stored, Where, add, read
 
@@ -105,32 +105,32 @@ def recent_episodes(
     return [*own, *(item for item in others if item.id not in known)][:limit]
 
 
-def content_of(item: Recorded) -> str:
+def content_of(item: Recorded, redactor: Redactor) -> str:
     """Return what a record says below its heading, without secrets; of a very long one the beginning."""
     said = item.fields.get("content") or item.memory.text.partition("\n\n")[2]
-    text = redact(str(said).strip())[0]
+    text = redactor.redact(str(said).strip())[0]
     return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1].rstrip() + "…"
 
 
-def knowledge_shape(item: Recorded) -> dict[str, Any]:
+def knowledge_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
     """Return what was learnt as JSON fields."""
     return {
         "id": item.memory.short_id,
-        "title": redact(item.memory.title)[0],
-        "content": content_of(item),
+        "title": redactor.redact(item.memory.title)[0],
+        "content": content_of(item, redactor=redactor),
         "category": item.memory.category.value,
         "relevance_score": round(item.score, 4),
     }
 
 
-def episode_shape(item: Recorded) -> dict[str, Any]:
+def episode_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
     """Return an episode as JSON fields."""
     return {
         "id": item.memory.short_id,
         "event_type": str(item.fields["event_type"]),
-        "title": redact(item.memory.title)[0],
-        "content": content_of(item),
-        "session_id": redact(str(item.fields.get("session", "")))[0],
+        "title": redactor.redact(item.memory.title)[0],
+        "content": content_of(item, redactor=redactor),
+        "session_id": redactor.redact(str(item.fields.get("session", "")))[0],
         "created_at": item.memory.event_time.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
 

@@ -14,7 +14,7 @@ from ragmem.domain.clusters import clusters
 from ragmem.domain.connections import CONNECTED, Scale, known_scale
 from ragmem.domain.lifecycle import Decision, Entry, EntryType, Life, LifecyclePolicy
 from ragmem.domain.model import State
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.substance import substance
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsVectors, Store
@@ -163,7 +163,7 @@ def lifecycle_report(
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
         groups=_groups(catalog, store, entries, policy, limit),
-        loners=[_loner(*one) for one in lonely[:limit]],
+        loners=[_loner(*one, redactor=catalog.redactor) for one in lonely[:limit]],
         at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
         similarity=similarity,
         runs=catalog.gc_runs.latest(limit),
@@ -213,7 +213,7 @@ def _groups(
         Group(
             len(cluster.members),
             first.id,
-            _title(first.memory.title, first.text),
+            _title(first.memory.title, first.text, redactor=catalog.redactor),
             first.scope.project,
             merged=False,
         )
@@ -221,7 +221,7 @@ def _groups(
         for first in cluster.members[:1]
     ]
     found += [
-        Group(one.originals, one.id, _title(one.title), one.project, merged=True)
+        Group(one.originals, one.id, _title(one.title, redactor=catalog.redactor), one.project, merged=True)
         for one in merged_counts(catalog.database, _projects(entries), limit=limit)
     ]
     return sorted(found, key=lambda group: (-group.size, group.id))[:limit]
@@ -246,11 +246,11 @@ def _lonely(
     return sorted(found, key=lambda one: (one[2].action != "archive", one[0], -one[2].age, one[1].id))
 
 
-def _loner(left: int, entry: Entry, decision: Decision) -> Loner:
+def _loner(left: int, entry: Entry, decision: Decision, redactor: Redactor) -> Loner:
     told = substance(entry)
     return Loner(
         entry.id,
-        _title(entry.memory.title, entry.text),
+        _title(entry.memory.title, entry.text, redactor=redactor),
         entry.scope.project,
         decision.action,
         decision.age,
@@ -261,9 +261,9 @@ def _loner(left: int, entry: Entry, decision: Decision) -> Loner:
     )
 
 
-def _title(title: str, text: str = "") -> str:
+def _title(title: str, text: str = "", *, redactor: Redactor) -> str:
     """Return what people know a memory by, in one line and without secrets: not all have a title."""
-    shown = " ".join(redact(title or text[:READ])[0].split())
+    shown = " ".join(redactor.redact(title or text[:READ])[0].split())
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in shown)[
         : None if title else TITLE
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ragmem.domain.picture_prompt import PROMPT_VERSION, SYSTEM, around, description, picture_prompt
-from ragmem.domain.redaction import redact, secrets_are_stored
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import RagmemError
 from ragmem.ports import Sees
 from ragmem.readers.documents.model import Picture
@@ -44,6 +44,7 @@ class Descriptions:
     """
 
     sight: Sight
+    redactor: Redactor
     model: str
     cache: Path
     most: int
@@ -101,7 +102,7 @@ class Descriptions:
         if self._model is None:
             self._model = self.sight.open()
         # Before the text around is cut out: a part of a secret is not known as one.
-        told = redact(text)[0] if secrets_are_stored() else text
+        told = self.redactor.redact(text)[0] if self.redactor.stored else text
         answer = self._model.describe(
             picture_prompt(around(told, picture.mark)),
             image=picture.data,
@@ -109,7 +110,7 @@ class Descriptions:
             system=SYSTEM,
             max_tokens=_MAX_TOKENS,
         )
-        return redact(description(answer))[0]
+        return self.redactor.redact(description(answer))[0]
 
     def _kept(self, picture: Picture) -> Path:
         asked = f"{PROMPT_VERSION}\n{self.model}\n{picture.media_type}\n".encode()

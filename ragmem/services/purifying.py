@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragmem.domain.model import Draft, Memory, content_hash
 from ragmem.domain.purity import purified_text
 from ragmem.domain.records import FIELDS
-from ragmem.domain.redaction import find_secrets, redact_document, secrets_are_stored
+from ragmem.domain.redaction import Redactor
 
 __all__ = ["purified", "purified_memory", "purified_text"]
 
@@ -18,24 +18,24 @@ MIN_SHOWN = 12
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
-def purified(draft: Draft) -> Draft:
+def purified(draft: Draft, redactor: Redactor) -> Draft:
     """Return the draft as it may be stored; the same object where nothing has to go.
 
     In text, title, tags and metadata each secret is `[redacted: kind]`, in an address that is its uri as
     well; a path stays, for by it the file is known again. Private blocks and blocks of the frame are left
     out. The text may be empty then. Purifying twice is purifying once.
     """
-    text = purified_text(draft.text)
-    title = draft.title if draft.title == "" else _title(draft, text)
-    tags = tuple(clean for tag in draft.tags if (clean := purified_text(tag)) or not tag)
-    metadata = _metadata(draft.metadata)
-    uri = purified_text(draft.uri) if _ADDRESS.match(draft.uri) else draft.uri
+    text = purified_text(draft.text, redactor=redactor)
+    title = draft.title if draft.title == "" else _title(draft, text, redactor=redactor)
+    tags = tuple(clean for tag in draft.tags if (clean := purified_text(tag, redactor=redactor)) or not tag)
+    metadata = _metadata(draft.metadata, redactor=redactor)
+    uri = purified_text(draft.uri, redactor=redactor) if _ADDRESS.match(draft.uri) else draft.uri
     if (text, title, tags, metadata, uri) == (draft.text, draft.title, draft.tags, draft.metadata, draft.uri):
         return draft
     return replace(draft, text=text, title=title, tags=tags, metadata=metadata, uri=uri)
 
 
-def purified_memory(memory: Memory) -> Memory:
+def purified_memory(memory: Memory, redactor: Redactor) -> Memory:
     """Return a memory that somebody else made as it may be stored; the same object where nothing has to go.
 
     Its id stays, and a summary is kept as far as it goes.
@@ -43,8 +43,8 @@ def purified_memory(memory: Memory) -> Memory:
     draft = Draft(
         memory.source, memory.uri, memory.text, memory.title, tags=memory.tags, metadata=memory.metadata
     )
-    clean = purified(draft)
-    summary = _part(memory.summary, memory.text)
+    clean = purified(draft, redactor=redactor)
+    summary = _part(memory.summary, memory.text, redactor=redactor)
     if clean is draft and summary == memory.summary:
         return memory
     return replace(
@@ -59,47 +59,47 @@ def purified_memory(memory: Memory) -> Memory:
     )
 
 
-def _part(part: str, whole: str) -> str:
+def _part(part: str, whole: str, redactor: Redactor) -> str:
     """Return a part of a text, purified; empty where it shows some of what has to go as a whole."""
-    if not part or secrets_are_stored():
-        return purified_text(part)
-    secrets = [whole[one.start : one.end] for one in find_secrets(whole)]
-    clean = purified_text(part)
+    if not part or redactor.stored:
+        return purified_text(part, redactor=redactor)
+    secrets = [whole[one.start : one.end] for one in redactor.find(whole)]
+    clean = purified_text(part, redactor=redactor)
     # Of a text that is made of its sentences, a line of a key may be one.
     shown = any(line in secret for secret in secrets for line in clean.split("\n") if len(line) >= MIN_SHOWN)
     return "" if shown else clean
 
 
-def _title(draft: Draft, text: str) -> str:
+def _title(draft: Draft, text: str, redactor: Redactor) -> str:
     """Return the title, or nothing where it is taken from what has left the text."""
-    title = purified_text(draft.title)
+    title = purified_text(draft.title, redactor=redactor)
     said = title.strip("# \t…")
     return "" if len(said) > len("x") and said in draft.text and said not in text else title
 
 
-def _metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+def _metadata(metadata: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
     """Return the values without secrets; the fields of a typed record each by itself."""
-    left_out = {key: purified_text(value) for key, value in metadata.items()}
-    covered: dict[str, str] = left_out if secrets_are_stored() else redact_document(left_out)
+    left_out = {key: purified_text(value, redactor=redactor) for key, value in metadata.items()}
+    covered: dict[str, str] = left_out if redactor.stored else redactor.redact_document(left_out)
     if FIELDS in metadata:
-        covered[FIELDS] = _fields(metadata[FIELDS])
+        covered[FIELDS] = _fields(metadata[FIELDS], redactor=redactor)
     return covered
 
 
-def _fields(written: str) -> str:
+def _fields(written: str, redactor: Redactor) -> str:
     # In the text that a JSON document is, a quoted secret stands between other marks and is not seen.
     try:
         fields = json.loads(written)
     except (ValueError, RecursionError):
-        return purified_text(written)
-    kept = _each(fields)
-    covered = kept if secrets_are_stored() else redact_document(kept)
+        return purified_text(written, redactor=redactor)
+    kept = _each(fields, redactor=redactor)
+    covered = kept if redactor.stored else redactor.redact_document(kept)
     return written if covered == fields else json.dumps(covered, ensure_ascii=False)
 
 
-def _each(part: object) -> object:
+def _each(part: object, redactor: Redactor) -> object:
     if isinstance(part, str):
-        return purified_text(part)
+        return purified_text(part, redactor=redactor)
     if isinstance(part, dict):
-        return {key: _each(value) for key, value in part.items()}
-    return [_each(item) for item in part] if isinstance(part, list) else part
+        return {key: _each(value, redactor=redactor) for key, value in part.items()}
+    return [_each(item, redactor=redactor) for item in part] if isinstance(part, list) else part

@@ -3,12 +3,13 @@
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import SourceError, StorageError
 from ragmem.hooks import spool
 from ragmem.inbox import folder_in, reading
@@ -66,11 +67,15 @@ def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
             hint="it must be a folder that is yours: move away what is there",
         ) from error
     inbox = Path(folder_in(data))
-    texts = [_text(inbox / name) for name in names_in(inbox)[:named]] if held.writes else []
+    texts = (
+        [_text(inbox / name, redactor=catalog.redactor) for name in names_in(inbox)[:named]]
+        if held.writes
+        else []
+    )
     return Queue(
         texts=held.writes,
         events=len(events),
-        oldest=(*texts, *map(_event, events[:named])),
+        oldest=(*texts, *map(partial(_event, redactor=catalog.redactor), events[:named])),
         aside=(
             *(Aside(path, problem) for path, problem in held.aside),
             *(Aside(Path(path), problem_of(path)) for path in events_aside),
@@ -79,27 +84,27 @@ def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
     )
 
 
-def _text(path: Path) -> Waits:
+def _text(path: Path, redactor: Redactor) -> Waits:
     try:
         write = reading.read(str(path))
         told = write.fields.get("title") or write.text
     except (SourceError, OSError) as error:  # whoever takes it in sets it aside
         told = f"cannot be read: {error}"
-    return Waits("text", left_at(str(path)), _line(told))
+    return Waits("text", left_at(str(path)), _line(told, redactor=redactor))
 
 
-def _event(path: str) -> Waits:
+def _event(path: str, redactor: Redactor) -> Waits:
     try:
         said = spool.read(path)
         parts = (said.get("assistant"), said.get("event"), said.get("file") or said.get("transcript"))
         told = " ".join(str(part) for part in parts if part)
     except (ValueError, OSError) as error:
         told = f"cannot be read: {error}"
-    return Waits("event", left_at(path), _line(told))
+    return Waits("event", left_at(path), _line(told, redactor=redactor))
 
 
-def _line(text: str) -> str:
-    return " ".join(redact(text[:2000])[0].split())[:200]
+def _line(text: str, redactor: Redactor) -> str:
+    return " ".join(redactor.redact(text[:2000])[0].split())[:200]
 
 
 def left_at(path: str) -> datetime | None:

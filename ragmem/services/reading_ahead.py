@@ -8,6 +8,7 @@ from ragmem.catalog.terms import Analysed
 from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction import extract
 from ragmem.domain.model import Chunk, Extraction, Memory
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.stated import stated_in
 from ragmem.services.covered import covered
 from ragmem.services.extracted import Item, keep
@@ -26,19 +27,19 @@ class Reading:
         keep(dict(self.named))
 
 
-def named_in(items: Sequence[Item]) -> list[tuple[Chunk, Extraction]]:
+def named_in(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk, Extraction]]:
     """Return what rules find in the texts of memories, without secrets and private parts."""
     return [
         (one, extract(one))
         for memory, chunks in items
         if stated_in(memory) is None
-        for one in covered(memory, chunks)
+        for one in covered(memory, chunks, redactor=redactor)
     ]
 
 
-def reading_of(item: Item) -> Reading:
+def reading_of(item: Item, redactor: Redactor) -> Reading:
     """Read a memory."""
-    return Reading(tuple(words_of(*item)), tuple(named_in([item])))
+    return Reading(tuple(words_of(*item)), tuple(named_in([item], redactor=redactor)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Cut:
     words: tuple[Analysed, ...]
 
 
-def cut(memory: Memory, sizes: ChunkingSettings) -> Cut:
+def cut(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> Cut:
     """Cut a memory into chunks, and these into words."""
-    chunks = chunks_of(memory, sizes)
+    chunks = chunks_of(memory, sizes, redactor=redactor)
     return Cut(chunks, tuple(words_of(memory, chunks)))

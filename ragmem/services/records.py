@@ -14,7 +14,7 @@ from ragmem.domain.model import Category, Draft, Memory
 from ragmem.domain.record_fields import Value
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.records import TypedRecord, draft_of, record_of
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.asking import Answer, Question
@@ -193,7 +193,7 @@ def shown_only(
     drafts, _ = _drafts(memory, records, wish, now=now)
     sizes = memory.settings.chunking
     return [
-        Stored(item, judge(draft, now=now, sizes=sizes, rule="off").memory)
+        Stored(item, judge(draft, now=now, sizes=sizes, rule="off", redactor=memory.catalog.redactor).memory)
         for item, draft in zip(records, drafts, strict=True)
     ]
 
@@ -208,7 +208,12 @@ def _drafts(
 ) -> tuple[list[Draft], ProjectFinder]:
     projects = finder(memory.catalog, home=memory.home)
     scope = scope_of(folder or memory.cwd, wish, catalog=memory.catalog, projects=projects)
-    drafts = [draft_of(item, scope=scope, event_time=wish.at or now, tags=wish.tags) for item in records]
+    drafts = [
+        draft_of(
+            item, scope=scope, event_time=wish.at or now, tags=wish.tags, redactor=memory.catalog.redactor
+        )
+        for item in records
+    ]
     return drafts, projects
 
 
@@ -295,9 +300,9 @@ def discoveries(catalog: Catalog, *, projects: Sequence[str] | None = None, spec
     return dict(sorted(found.items()))
 
 
-def record_shape(item: Recorded) -> dict[str, Any]:
+def record_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
     """Return a record as JSON fields, without secrets: its memory's, its type and its own fields."""
-    shape = memory_shape(item.memory)
+    shape = memory_shape(item.memory, redactor=redactor)
     del shape["metadata"]
-    fields: dict[str, Any] = redact_document(dict(item.fields))
+    fields: dict[str, Any] = redactor.redact_document(dict(item.fields))
     return {**shape, "type": item.type.value, "fields": fields, "score": item.score}

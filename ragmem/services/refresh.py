@@ -14,6 +14,7 @@ from ragmem.domain.model import EPISODES, USER, Category, Kind
 from ragmem.domain.open_work import open_work
 from ragmem.domain.protection import protecting
 from ragmem.domain.records import RECORDS
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.substance import says
 from ragmem.domain.telling import line_of
 from ragmem.domain.words import words_of
@@ -109,7 +110,7 @@ def index(
     heard = _Heard(said)
     work = _open_work(catalog, project, heard)
     left = max(0, room - len(work))
-    chosen = _chosen(ranked, left, heard)
+    chosen = _chosen(ranked, left, heard, redactor=catalog.redactor)
     groups = [
         (group, tuple(sorted(lines, key=lambda line: (-line.at.timestamp(), line.id))))
         for group, lines in chosen.items()
@@ -196,11 +197,11 @@ def _lasts(entry: Entry, line: str) -> bool:
     return used or "description" in entry.memory.metadata or not says(line).isdisjoint(_REASONS)
 
 
-def _chosen(ranked: Sequence[Entry], room: int, heard: _Heard) -> dict[Group, list[Line]]:
+def _chosen(ranked: Sequence[Entry], room: int, heard: _Heard, redactor: Redactor) -> dict[Group, list[Line]]:
     """Return the best lines of each group: first within its share, then with the room that others left."""
     lines: dict[Group, list[tuple[float, Line]]] = {group: [] for group in GROUPS}
     for place, entry in enumerate(ranked[: READ * room]):
-        text, worth = line_of(entry.memory)
+        text, worth = line_of(entry.memory, redactor=redactor)
         if not text:
             continue
         memory, group = entry.memory, _group(entry, text)
@@ -224,7 +225,11 @@ def _open_work(catalog: Catalog, project: str, heard: _Heard) -> list[Line]:
         catalog.database, Sort(sources=tuple(sorted(EPISODES))), projects=[project], limit=SESSIONS
     )
     for memory in sessions:
-        lines = [text for text in open_work(memory.text, most=MOST_OPEN) if heard.takes(text)]
+        lines = [
+            text
+            for text in open_work(memory.text, most=MOST_OPEN, redactor=catalog.redactor)
+            if heard.takes(text)
+        ]
         if lines:
             return [Line(memory.id, memory.event_time, text) for text in lines]
     return []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline
 from ragmem.domain.model import EPISODES, Kind, Match, Memory
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.routing import Routed, route, speaks_of_findings, symbols, wants_newest
 from ragmem.domain.routing_cues import Route
 from ragmem.errors import BackendError
@@ -167,6 +167,7 @@ def ask_by_route(
         question,
         routing,
         open_store=lambda: memory.store,
+        redactor=memory.catalog.redactor,
     )
     if routing.route is Route.CODE:
         return _with_code(memory.catalog, question, found)
@@ -218,6 +219,7 @@ def answer_by_route(
     routing: Routing,
     *,
     open_store: Callable[[], Store],
+    redactor: Redactor,
 ) -> RoutedAnswer:
     """Return the answer to a question by its route.
 
@@ -234,7 +236,7 @@ def answer_by_route(
         answer = _preferred(ask(replace(question, limit=question.limit * DEEPER)), question, routing)
     graph: Mapping[str, Sequence[Mapping[str, Any]]] = {}
     if routing.route is Route.CODE:
-        graph, note = _graph(open_store, question, routing.named)
+        graph, note = _graph(open_store, question, routing.named, redactor=redactor)
         if note and routing.forced:
             answer = replace(answer, notes=(*answer.notes, note))
     return RoutedAnswer(answer, routing, graph)
@@ -295,7 +297,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _graph(
-    open_store: Callable[[], Store], question: Question, names: Sequence[str]
+    open_store: Callable[[], Store], question: Question, names: Sequence[str], redactor: Redactor
 ) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
     """Return entities and relations of the names in the question, and what has to be said about them."""
     if not names:
@@ -320,4 +322,4 @@ def _graph(
     except BackendError as error:
         return {}, f"the graph cannot be had: {error.told}"
     note = "relations are those that stored texts tell" if relations else ""
-    return redact_document({"entities": list(entities.values()), "relations": relations}), note
+    return redactor.redact_document({"entities": list(entities.values()), "relations": relations}), note

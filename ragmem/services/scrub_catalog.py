@@ -123,7 +123,7 @@ def clean(
             catalog.memories.remove(done.removed)
             catalog.memories.accept(
                 [
-                    (waiting, chunks_of(waiting, sizes))
+                    (waiting, chunks_of(waiting, sizes, redactor=catalog.redactor))
                     for waiting in (_waiting(covered[key]) for key in done.changed)
                 ]
             )

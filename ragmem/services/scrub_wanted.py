@@ -12,7 +12,7 @@ from typing import Any
 from ragmem.domain.injected import without_injections
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.private import without_private
-from ragmem.domain.redaction import Secret, find_secrets, redact_document
+from ragmem.domain.redaction import Redactor, Secret
 from ragmem.errors import UsageError
 from ragmem.services.purifying import purified_memory, purified_text
 from ragmem.services.scrub_documents import leaves, parsed
@@ -64,6 +64,7 @@ class Wanted:
     secrets: as a name in the graph, encoded in an address.
     """
 
+    redactor: Redactor
     secrets: bool = False
     pattern: re.Pattern[str] | None = None
     values: dict[str, str] = field(default_factory=dict)
@@ -91,7 +92,7 @@ class Wanted:
         if without_private(without_injections(whole)) != whole:
             return set(fresh)
         starts = list(accumulate((len(text) + len(_APART) for _, text in parts), initial=0))
-        found = {parts[bisect_right(starts, one.start) - 1][0] for one in find_secrets(whole)}
+        found = {parts[bisect_right(starts, one.start) - 1][0] for one in self.redactor.find(whole)}
         found |= {number for number, text in parts if _FAR.search(text)}
         self._clean.update(hash(values[number]) for number in fresh if number not in found)
         return found
@@ -114,7 +115,7 @@ class Wanted:
     def _kinds(self, text: str) -> Counter[str]:
         found = Counter[str]()
         if self.secrets:
-            for secret in find_secrets(text):
+            for secret in self.redactor.find(text):
                 found[secret.kind] += 1
                 value = text[secret.start : secret.end]
                 if secret.kind != PRIVATE and len(value) >= MIN_VALUE:
@@ -130,14 +131,14 @@ class Wanted:
 
     def again(self) -> "Wanted":
         """Return the same, which has looked at nothing yet."""
-        return Wanted(self.secrets, self.pattern, dict(self.values))
+        return Wanted(self.redactor, self.secrets, self.pattern, dict(self.values))
 
     def covered(self, text: str) -> str:
         """Return the text with nothing of it left; covering twice is covering once."""
         for _ in range(MOST_PASSES):
             before = text
             if self.secrets:
-                text = purified_text(text)
+                text = purified_text(text, self.redactor)
             spans = self._matches(text) if self.pattern is not None else self._written(text)
             text = self._replaced(text, spans)
             if text == before:
@@ -146,7 +147,7 @@ class Wanted:
 
     def document(self, value: Any) -> Any:
         """Return a copy of a JSON document with its texts and names covered."""
-        return self._texts(redact_document(value) if self.secrets else value)
+        return self._texts(self.redactor.redact_document(value) if self.secrets else value)
 
     def _texts(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -167,7 +168,7 @@ class Wanted:
 
     def memory(self, memory: Memory) -> Memory:
         """Return a memory covered, with its id, its dates and its state; the same where nothing has to go."""
-        clean = purified_memory(memory) if self.secrets else memory
+        clean = purified_memory(memory, redactor=self.redactor) if self.secrets else memory
         text = self.covered(clean.text)
         changed = replace(
             clean,
@@ -276,13 +277,15 @@ class Wanted:
         return self._needles
 
 
-def wanted(pattern: str | None, *, regex: bool = False, force: bool = False) -> Wanted:
+def wanted(pattern: str | None, redactor: Redactor, *, regex: bool = False, force: bool = False) -> Wanted:
     """Return what a person wants to go; None are all secrets.
 
     Raises UsageError for a pattern that is too short, empty or no regular expression.
     """
+    # Somebody asked for it, also where the settings say that secrets are stored.
+    redactor = replace(redactor, stored=False)
     if pattern is None:
-        return Wanted(secrets=True)
+        return Wanted(redactor, secrets=True)
     if not pattern.strip():
         raise UsageError("the pattern is empty", hint="leave it out to remove all known secrets")
     if regex:
@@ -292,14 +295,14 @@ def wanted(pattern: str | None, *, regex: bool = False, force: bool = False) -> 
             raise UsageError(
                 f"the pattern is no regular expression: {error}", hint="leave --regex out"
             ) from error
-        return Wanted(pattern=compiled)
+        return Wanted(redactor, pattern=compiled)
     if len(pattern) < MIN_PATTERN and not force:
         raise UsageError(
             f"the pattern has fewer than {MIN_PATTERN} characters, and so few stand in many words",
             hint=f"give {MIN_PATTERN} or more, or say --force",
         )
-    whole = [one for one in find_secrets(pattern) if (one.start, one.end) == (0, len(pattern))]
-    return Wanted(values={pattern: whole[0].kind if whole else KIND})
+    whole = [one for one in redactor.find(pattern) if (one.start, one.end) == (0, len(pattern))]
+    return Wanted(redactor, values={pattern: whole[0].kind if whole else KIND})
 
 
 def _is_random(value: str) -> bool:

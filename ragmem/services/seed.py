@@ -8,6 +8,7 @@ from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State, Tier
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
 from ragmem.readers.discover import Discovery
@@ -217,7 +218,9 @@ def _seed_source(
         if reading.unchanged:
             seen.count(path, tally, report)
             continue
-        judged = _note(reading, spec, tally, report, sizes=settings.chunking, now=now)
+        judged = _note(
+            reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
+        )
         if gave_up(reading):
             writer.batch.files.append(seen.given_up(reading))
         if reading.error is not None:
@@ -241,6 +244,7 @@ def _note(
     *,
     sizes: ChunkingSettings,
     now: datetime,
+    redactor: Redactor,
 ) -> list[Judged]:
     if reading.error is not None:
         tally.failed += 1
@@ -248,7 +252,9 @@ def _note(
         return []
     for warning in reading.warnings:
         report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))
-    return [judge(draft, now=now, sizes=sizes, rule=spec.signal) for draft in reading.drafts]
+    return [
+        judge(draft, now=now, sizes=sizes, rule=spec.signal, redactor=redactor) for draft in reading.drafts
+    ]
 
 
 def _count(

@@ -73,4 +73,6 @@ def _rules_of(spec: SourceSpec, settings: Settings) -> str:
     parts: list[object] = [spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars]
     if spec.reader == "documents":
         parts += documents_rules(settings)
-    return digest("rules", rules_version(), *(str(part) for part in parts), length=12)
+    return digest(
+        "rules", rules_version(redactor=settings.redactor), *(str(part) for part in parts), length=12
+    )

@@ -10,6 +10,7 @@ from ragmem.catalog.recorded import recorded
 from ragmem.domain.model import EPISODES, USER, Category, Kind, Match, Memory
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.records import type_of
+from ragmem.domain.redaction import Redactor
 from ragmem.services.context import (
     MAX_CHARS,
     Context,
@@ -155,15 +156,22 @@ def _for_task(
         part.title: taken.take(
             chain(typed.get(part.title, ()), (match for match in lessons if part.belongs(match.memory))),
             part.most,
+            redactor=catalog.redactor,
         )
         for part in (PROBLEMS, RULES, PATTERNS, FACTS)
     }
     told = (match for match in matches if SESSIONS.belongs(match.memory))
-    chosen[SESSIONS.title] = taken.take(chain(typed.get(SESSIONS.title, ()), told), 2)
+    chosen[SESSIONS.title] = taken.take(
+        chain(typed.get(SESSIONS.title, ()), told), 2, redactor=catalog.redactor
+    )
     standing = _nearest(catalog, _RULES, wanted)
-    chosen[RULES.title] += taken.take(standing, RULES.most - len(chosen[RULES.title]))
+    chosen[RULES.title] += taken.take(
+        standing, RULES.most - len(chosen[RULES.title]), redactor=catalog.redactor
+    )
     last = _nearest(catalog, _EPISODES, wanted)
-    chosen[SESSIONS.title] += taken.take(last, SESSIONS.most - len(chosen[SESSIONS.title]))
+    chosen[SESSIONS.title] += taken.take(
+        last, SESSIONS.most - len(chosen[SESSIONS.title]), redactor=catalog.redactor
+    )
     ranks = {match.memory.id: rank for rank, match in enumerate(matches)}
 
     def best(part: Part) -> int:
@@ -216,7 +224,7 @@ def _for_start(
         (LAST, _nearest(catalog, _EPISODES, projects)),
         (OPEN, _nearest(catalog, _OPEN, projects)),
     ]
-    return [(part, taken.take(items, part.most)) for part, items in chosen]
+    return [(part, taken.take(items, part.most, redactor=catalog.redactor)) for part, items in chosen]
 
 
 def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> list[Memory]:
@@ -257,7 +265,7 @@ class _Taken:
         self._without = frozenset(without)
         self._excerpts: list[Excerpt] = []
 
-    def take(self, items: Iterable[Match | Memory], most: int) -> list[Excerpt]:
+    def take(self, items: Iterable[Match | Memory], most: int, redactor: Redactor) -> list[Excerpt]:
         """Return excerpts of the first `most` that say something new."""
         found: list[Excerpt] = []
         for item in items:
@@ -267,9 +275,9 @@ class _Taken:
             if memory.id in self._without:
                 continue
             excerpt = (
-                Excerpt(item.memory, (item.chunk, *item.also), home=self._home)
+                Excerpt(item.memory, (item.chunk, *item.also), home=self._home, redactor=redactor)
                 if isinstance(item, Match)
-                else Excerpt(item, home=self._home)
+                else Excerpt(item, home=self._home, redactor=redactor)
             )
             if excerpt.says_anything and not any(
                 other.memory.id == excerpt.memory.id or excerpt.says_the_same_as(other)

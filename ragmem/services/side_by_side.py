@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ragmem.catalog.batches import batches
-from ragmem.domain.redaction import Rules, put_in_force, rules_in_force
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
@@ -61,9 +60,7 @@ class SideBySide:
         if self._pool is None:
             # Not forked: other threads of this process may hold locks.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                self.workers, mp_context=context, initializer=_begin, initargs=(rules_in_force(),)
-            )
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin)
         waiting: deque[tuple[Given, Future[Done]]] = deque()
         for one in given:
             waiting.append((one, self._pool.submit(work, one)))
@@ -86,9 +83,8 @@ def _several(work: Callable[[Given], Done], given: Sequence[Given]) -> list[Done
     return list(map(work, given))
 
 
-def _begin(rules: Rules) -> None:
-    """Find secrets as the process that waits for this one does, let that one hear of ^C, and end with it."""
-    put_in_force(rules)
+def _begin() -> None:
+    """Let the process that waits for this one hear of ^C, and end with it."""
     # What is read stays for long: to look through it for cycles as often as usual takes a tenth of the time.
     gc.set_threshold(_NEW_OBJECTS)
     # As many threads in each process as there are cores would wait for each other; numpy is not loaded yet.

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.model import SHORT_ID_LENGTH, Former, Match, Memory, Supersession
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 
 SAID = 200
 """Characters of what a superseded memory says."""
@@ -41,7 +41,12 @@ def standing(catalog: Catalog, memory: Memory) -> tuple[Supersession | None, tup
 def _said(catalog: Catalog, links: Sequence[Supersession]) -> dict[str, str]:
     """Return older memory -> what it says in a line; "" for one that is not there."""
     texts = catalog.memories.get(link.older for link in links)
-    return {link.older: first_line(texts[link.older].text) if link.older in texts else "" for link in links}
+    return {
+        link.older: first_line(texts[link.older].text, redactor=catalog.redactor)
+        if link.older in texts
+        else ""
+        for link in links
+    }
 
 
 def _latest(links: Iterable[Supersession]) -> list[Supersession]:
@@ -50,16 +55,16 @@ def _latest(links: Iterable[Supersession]) -> list[Supersession]:
     return sorted(by_older.values(), key=lambda link: (link.older_at, link.older), reverse=True)
 
 
-def first_line(text: str) -> str:
+def first_line(text: str, redactor: Redactor) -> str:
     """Return the beginning of a text in one line, without secrets."""
-    line = " ".join(redact(text)[0].split())
+    line = " ".join(redactor.redact(text)[0].split())
     return line if len(line) <= SAID else line[: SAID - 1].rstrip() + "\u2026"
 
 
-def told_former(former: Former) -> str:
+def told_former(former: Former, redactor: Redactor) -> str:
     """Return what a memory replaced, with both dates."""
     link = former.supersession
-    said = former.text or redact(link.reason)[0]
+    said = former.text or redactor.redact(link.reason)[0]
     return f"since {link.newer_at:%Y-%m-%d}; before ({link.older_at:%Y-%m-%d}): {said}"
 
 
@@ -68,7 +73,7 @@ def told_superseded(link: Supersession) -> str:
     return f"superseded by {link.newer[:SHORT_ID_LENGTH]} on {link.newer_at:%Y-%m-%d}"
 
 
-def former_shape(former: Former) -> dict[str, Any]:
+def former_shape(former: Former, redactor: Redactor) -> dict[str, Any]:
     """Return what a memory replaced as JSON fields."""
     link = former.supersession
     return {
@@ -78,16 +83,16 @@ def former_shape(former: Former) -> dict[str, Any]:
         "until": f"{link.newer_at:%Y-%m-%dT%H:%M:%SZ}",
         "text": former.text,
         "rule": link.rule,
-        "reason": redact(link.reason)[0],
+        "reason": redactor.redact(link.reason)[0],
     }
 
 
-def superseded_shape(link: Supersession) -> dict[str, Any]:
+def superseded_shape(link: Supersession, redactor: Redactor) -> dict[str, Any]:
     """Return by what a memory was superseded as JSON fields."""
     return {
         "id": link.newer[:SHORT_ID_LENGTH],
         "full_id": link.newer,
         "since": f"{link.newer_at:%Y-%m-%dT%H:%M:%SZ}",
         "rule": link.rule,
-        "reason": redact(link.reason)[0],
+        "reason": redactor.redact(link.reason)[0],
     }

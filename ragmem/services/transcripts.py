@@ -19,6 +19,7 @@ from ragmem.catalog.transcripts import Transcript
 from ragmem.config import ChunkingSettings, Settings
 from ragmem.config.settings import SignalRule
 from ragmem.domain.model import digest
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import SOURCE
 from ragmem.errors import SourceError
 from ragmem.readers import transcripts as readers
@@ -128,13 +129,24 @@ def rules_of(settings: Settings) -> str:
     """Return a hash of all that decides how a transcript is read and judged."""
     sizes = settings.chunking
     rule = settings.sources[SOURCE].signal if SOURCE in settings.sources else "graded"
-    parts = (readers.RULES, rules_version(), rule, str(sizes.max_chars), str(sizes.min_chars))
+    parts = (
+        readers.RULES,
+        rules_version(redactor=settings.redactor),
+        rule,
+        str(sizes.max_chars),
+        str(sizes.min_chars),
+    )
     return digest("transcripts", *parts, length=12)
 
 
-def _judge(batch: Batch, *, now: datetime, sizes: ChunkingSettings, rule: SignalRule) -> list[Judged]:
+def _judge(
+    batch: Batch, *, now: datetime, sizes: ChunkingSettings, rule: SignalRule, redactor: Redactor
+) -> list[Judged]:
     """Judge the exchanges of a batch; also in another process."""
-    return [judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True) for draft in batch.drafts]
+    return [
+        judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
+        for draft in batch.drafts
+    ]
 
 
 class _Capturing:
@@ -249,7 +261,12 @@ class _Capturing:
         scopes = Scopes(self.catalog, projects, home=self.home)
         packet = Batch(origin.position, origin.carried)
         steps = readers.read(
-            self.path, done.assistant, position=origin.position, carried=origin.carried, ended=ended
+            self.path,
+            done.assistant,
+            position=origin.position,
+            carried=origin.carried,
+            ended=ended,
+            redactor=self.catalog.redactor,
         )
         for step in steps:
             done.problems.update(step.problems)
@@ -262,7 +279,9 @@ class _Capturing:
             packet.number = max(packet.number, step.exchange.number)
             scope = scopes.of(step.exchange.cwd)
             done.project = scope.project
-            drafts = readers.drafts_of(step.exchange, path=self.path, scope=scope, modified=modified)
+            drafts = readers.drafts_of(
+                step.exchange, path=self.path, scope=scope, modified=modified, redactor=self.catalog.redactor
+            )
             packet.drafts += drafts
             packet.characters += sum(len(draft.text) for draft in drafts)
             if packet.is_full(PACKET, PACKET_CHARACTERS):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragmem.domain.agents import Agent, Event, Happening, Letter, Sort
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.tools.calls import Call, Result
 from ragmem.tools.framing import framed, noted, one_line
@@ -31,9 +31,11 @@ def report_status(call: Call) -> Result:
     agent = call.memory.agents.heartbeat(me, project_path=str(call.place), **given)
     said = [f"{me}: {agent.status}"]
     if agent.should_stop:
-        said.append(f"STOP: {one_line(agent.stop_reason or 'you are told to stop', TEXT)}")
+        why = one_line(agent.stop_reason or "you are told to stop", TEXT, call.redactor)
+        said.append(f"STOP: {why}")
     elif agent.paused:
-        said.append(f"PAUSE until resumed: {one_line(agent.pause_reason or 'you are told to pause', TEXT)}")
+        why = one_line(agent.pause_reason or "you are told to pause", TEXT, call.redactor)
+        said.append(f"PAUSE until resumed: {why}")
     said.append(f"{agent.waiting} messages wait: check_messages" if agent.waiting else "no messages wait")
     data = {
         "ok": True,
@@ -50,8 +52,8 @@ def report_status(call: Call) -> Result:
 def list_agents(call: Call) -> Result:
     """List who works here."""
     found = call.memory.agents.agents()
-    lines = [_line_of(agent) for agent in found] or ["No agent has checked in."]
-    data = {"agents": [_agent_shape(agent) for agent in found]}
+    lines = [_line_of(agent, redactor=call.redactor) for agent in found] or ["No agent has checked in."]
+    data = {"agents": [_agent_shape(agent, redactor=call.redactor) for agent in found]}
     return Result(framed(lines, head=HEAD), noted(data, head=HEAD))
 
 
@@ -74,10 +76,10 @@ def check_messages(call: Call) -> Result:
     """Return what waits for an agent; it waits on until acknowledged."""
     me = _me(call)
     found = call.memory.agents.messages(me, limit=MOST)
-    lines = [_line_of_letter(letter) for letter in found] or ["No messages wait."]
+    lines = [_line_of_letter(letter, redactor=call.redactor) for letter in found] or ["No messages wait."]
     if found:
         lines.append(f"(acknowledge ids {', '.join(str(letter.id) for letter in found)} when done)")
-    data = {"messages": [_letter_shape(letter) for letter in found]}
+    data = {"messages": [_letter_shape(letter, redactor=call.redactor) for letter in found]}
     return Result(framed(lines, head=HEAD), noted(data, head=HEAD))
 
 
@@ -102,11 +104,11 @@ def wait_for_events(call: Call) -> Result:
     )
     # Nobody waits for what it does itself.
     events = [event for event in found.events if event.agent != me or event.type not in OWN]
-    lines = [_line_of_event(event) for event in events] or ["Nothing happened."]
+    lines = [_line_of_event(event, redactor=call.redactor) for event in events] or ["Nothing happened."]
     if found.missed:
         lines.append("(some earlier events are kept no more)")
     data = {
-        "events": [_event_shape(event) for event in events],
+        "events": [_event_shape(event, redactor=call.redactor) for event in events],
         "cursor": found.cursor,
         "missed": found.missed,
     }
@@ -125,33 +127,35 @@ def _me(call: Call) -> str:
     return me
 
 
-def _line_of(agent: Agent) -> str:
+def _line_of(agent: Agent, redactor: Redactor) -> str:
     said = [
         f"{agent.id}: {agent.status}{' (silent)' if agent.stale else ''}",
         f"{agent.last_seen:%Y-%m-%d %H:%M}",
     ]
-    said += [one_line(agent.current_task, 120)] if agent.current_task else []
+    said += [one_line(agent.current_task, 120, redactor=redactor)] if agent.current_task else []
     said += [f"{agent.progress} %"] if agent.progress is not None else []
     said += ["told to stop"] if agent.should_stop else ["paused"] if agent.paused else []
     return " | ".join(said)
 
 
-def _line_of_letter(letter: Letter) -> str:
+def _line_of_letter(letter: Letter, redactor: Redactor) -> str:
     sender = letter.sender or "somebody"
     said = f"[{letter.id}] {letter.created:%Y-%m-%d %H:%M} {letter.sort.value} from {sender}"
-    return f"{said}: {one_line(letter.text, TEXT)}"
+    return f"{said}: {one_line(letter.text, TEXT, redactor=redactor)}"
 
 
-def _line_of_event(event: Event) -> str:
+def _line_of_event(event: Event, redactor: Redactor) -> str:
     told = "; ".join(
-        f"{name} {one_line(str(value), 200)}" for name, value in event.data.items() if value not in ("", None)
+        f"{name} {one_line(str(value), 200, redactor=redactor)}"
+        for name, value in event.data.items()
+        if value not in ("", None)
     )
     return f"[{event.id}] {event.at:%Y-%m-%d %H:%M:%S} {event.type} {event.agent}" + (
         f": {told}" if told else ""
     )
 
 
-def _agent_shape(agent: Agent) -> Any:
+def _agent_shape(agent: Agent, redactor: Redactor) -> Any:
     names: Iterable[str] = (
         "id",
         "status",
@@ -162,14 +166,14 @@ def _agent_shape(agent: Agent) -> Any:
         "paused",
         "waiting",
     )
-    return redact_document(
+    return redactor.redact_document(
         {name: getattr(agent, name) for name in names}
         | {"last_seen": f"{agent.last_seen:%Y-%m-%dT%H:%M:%SZ}"}
     )
 
 
-def _letter_shape(letter: Letter) -> Any:
-    return redact_document(
+def _letter_shape(letter: Letter, redactor: Redactor) -> Any:
+    return redactor.redact_document(
         {
             "id": letter.id,
             "from": letter.sender,
@@ -181,8 +185,8 @@ def _letter_shape(letter: Letter) -> Any:
     )
 
 
-def _event_shape(event: Event) -> Any:
-    return redact_document(
+def _event_shape(event: Event, redactor: Redactor) -> Any:
+    return redactor.redact_document(
         {
             "id": event.id,
             "type": event.type,

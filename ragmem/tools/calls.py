@@ -10,6 +10,7 @@ from ragmem.opening import now
 from ragmem.readers.roots import marked_root
 
 if TYPE_CHECKING:
+    from ragmem.domain.redaction import Redactor
     from ragmem.memory import Ragmem
 
 EVERYWHERE = frozenset({"*", "all"})
@@ -34,6 +35,11 @@ class Call:
     session: str = ""
     agent: str = ""
     cwd: Path | None = None
+
+    @property
+    def redactor(self) -> "Redactor":
+        """What takes secrets out of what is shown, by the rules of the home."""
+        return self.memory.redactor
 
     @property
     def place(self) -> Path:

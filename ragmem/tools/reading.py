@@ -7,7 +7,7 @@ from typing import Any
 from ragmem.domain.document_place import in_place
 from ragmem.domain.excerpts import CHARACTERS_PER_TOKEN, announces, atoms, estimate_tokens
 from ragmem.domain.model import Memory
-from ragmem.domain.redaction import cover, find_secrets
+from ragmem.domain.redaction import Redactor, cover
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.excerpt import REACH
 from ragmem.services.living import living
@@ -55,14 +55,21 @@ def get(call: Call) -> Result:
     shapes = []
     for number, memory in enumerate(memories):
         share = max(LEAST_TOKENS, budget // (len(memories) - number) - HEAD_TOKENS)
-        part = part_of(memory.text, offset, share)
+        part = part_of(memory.text, offset, share, redactor=call.redactor)
         budget -= part.tokens + HEAD_TOKENS
         about, more = _about(call, memory)
         lines += [*([""] if lines else []), *about, part.text.strip("\n")]
         if part.rest is not None:
             left = estimate_tokens(memory.text[part.rest :])
             lines.append(f"[cut: about {left:,} tokens more; get it alone with offset={part.rest}]")
-        shapes.append({**memory_shape(memory), "text": part.text, "next_offset": part.rest, **more})
+        shapes.append(
+            {
+                **memory_shape(memory, redactor=call.redactor),
+                "text": part.text,
+                "next_offset": part.rest,
+                **more,
+            }
+        )
     lines += [f"{error}; {error.hint}" for error in unknown]
     return Result(framed(lines), {"memories": shapes, "unknown": [str(error) for error in unknown]})
 
@@ -88,7 +95,7 @@ def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
     return list(found.values()), unknown
 
 
-def part_of(text: str, start: int, tokens: int) -> Part:
+def part_of(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
     """Return the part of a text from a place on that has so many tokens, without secrets, in whole sentences.
 
     What is longer than that by itself, such as a long listing, is cut between its characters.
@@ -113,7 +120,7 @@ def part_of(text: str, start: int, tokens: int) -> Part:
         used = estimate_tokens(text[start:end])
     base = max(0, start - REACH)
     near = text[base : end + REACH]
-    shown = cover(near, find_secrets(near), start - base, end - base)
+    shown = cover(near, redactor.find(near), start - base, end - base)
     return Part(shown, used, end if text[end:].strip() else None)
 
 
@@ -124,20 +131,30 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value}"]
     if memory.category.value != "none":
         said.append(memory.category.value)
-    said += [memory.source, call.told_project(memory.scope.project), one_line(memory.title, 120)]
+    said += [
+        memory.source,
+        call.told_project(memory.scope.project),
+        one_line(memory.title, 120, redactor=call.redactor),
+    ]
     if memory.uri.startswith("/"):
         said.append(in_place(call.told_path(memory.uri), memory.metadata))
     lines = [" | ".join(filter(None, said))]
     if superseded:
-        lines.append(f"{told_superseded(superseded)}: {one_line(superseded.reason, 160)}")
-    lines += [told_former(former) for former in replaced[:FORMER]]
-    if held := session_line(memory):
+        lines.append(
+            f"{told_superseded(superseded)}: {one_line(superseded.reason, 160, redactor=call.redactor)}"
+        )
+    lines += [told_former(former, redactor=call.redactor) for former in replaced[:FORMER]]
+    if held := session_line(memory, redactor=call.redactor):
         lines.append(held)
     near = catalog.connections.neighbours(memory.id)[:CONNECTED]
     others = [one.second if one.first == memory.id else one.first for one in near]
     titles = catalog.memories.get(others)
     connected = [
-        {"id": key[:12], "title": one_line(titles[key].title, 80), "strength": round(one.strength, 3)}
+        {
+            "id": key[:12],
+            "title": one_line(titles[key].title, 80, redactor=call.redactor),
+            "strength": round(one.strength, 3),
+        }
         for key, one in zip(others, near, strict=True)
         if key in titles
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ragmem.domain.model import Category
+from ragmem.domain.redaction import Redactor
 from ragmem.services.knowledge import (
     episode_shape,
     knowledge_shape,
@@ -28,7 +29,12 @@ def search_knowledge(call: Call) -> Result:
     )
     call.recalled(item.id for item in found)
     nothing = f"No {category or 'knowledge'} found in {call.told_projects(projects)}."
-    return _listed(found, nothing, {"results": [knowledge_shape(item) for item in found]})
+    return _listed(
+        found,
+        nothing,
+        {"results": [knowledge_shape(item, redactor=call.redactor) for item in found]},
+        redactor=call.redactor,
+    )
 
 
 def search_episodes(call: Call) -> Result:
@@ -40,12 +46,17 @@ def search_episodes(call: Call) -> Result:
     call.recalled(item.id for item in found)
     results = []
     for item in found:
-        shape = episode_shape(item)
+        shape = episode_shape(item, redactor=call.redactor)
         results.append(
             {name: shape[name] for name in ("id", "title", "content", "session_id")}
             | {"relevance_score": round(item.score, 4)}
         )
-    return _listed(found, f"No episode found in {call.told_projects(projects)}.", {"results": results})
+    return _listed(
+        found,
+        f"No episode found in {call.told_projects(projects)}.",
+        {"results": results},
+        redactor=call.redactor,
+    )
 
 
 def get_recent_episodes(call: Call) -> Result:
@@ -58,14 +69,16 @@ def get_recent_episodes(call: Call) -> Result:
         projects=call.projects(),
         limit=call.arguments["limit"],
     )
-    shapes = [episode_shape(item) for item in found]
+    shapes = [episode_shape(item, redactor=call.redactor) for item in found]
     names = ("id", "event_type", "title", "content", "created_at")
     nothing = f'No episode of the session "{session[:60]}".' if session else "No episodes yet."
     data = {"episodes": [{name: shape[name] for name in names} for shape in shapes]}
-    return _listed(found, nothing, data)
+    return _listed(found, nothing, data, redactor=call.redactor)
 
 
-def _listed(found: Sequence[Recorded], nothing: str, data: Mapping[str, object]) -> Result:
+def _listed(
+    found: Sequence[Recorded], nothing: str, data: Mapping[str, object], redactor: Redactor
+) -> Result:
     lines = []
     for item in found:
         memory = item.memory
@@ -75,10 +88,9 @@ def _listed(found: Sequence[Recorded], nothing: str, data: Mapping[str, object])
             else item.fields.get("event_type", "")
         )
         score = f" ({item.score:.2f})" if item.score else ""
-        head = (
-            f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {one_line(memory.title, 120)}{score}"
-        )
-        lines += [head, f"  {one_line(_said(item), CONTENT)}"]
+        title = one_line(memory.title, 120, redactor)
+        head = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {title}{score}"
+        lines += [head, f"  {one_line(_said(item), CONTENT, redactor=redactor)}"]
     return Result(framed(lines or [nothing]), noted(data))
 
 

@@ -2,7 +2,6 @@
 
 from urllib.parse import unquote
 
-from ragmem.domain.redaction import redact
 from ragmem.errors import NotFoundError
 from ragmem.services.graph_shapes import entity_shape
 from ragmem.tools.calls import Call, Result
@@ -38,7 +37,7 @@ def resource(call: Call, uri: str) -> Result:
 def _entity(call: Call, name: str) -> Result:
     call.memory.require()
     views = call.memory.graph(call.projects()).entity(name, limit=NEIGHBOURS)
-    shape = entity_shape(views, ())
+    shape = entity_shape(views, (), redactor=call.redactor)
     lines: list[str] = []
     for place in shape["entity"]["projects"]:
         project = place["project"]
@@ -48,12 +47,12 @@ def _entity(call: Call, name: str) -> Result:
         if place["aliases"]:
             lines.append("also " + ", ".join(one["name"] for one in place["aliases"]))
         lines += [
-            f"  [{one['id']}] {one['event_time'][:10]} {one_line(one['text'], 240)}"
+            f"  [{one['id']}] {one['event_time'][:10]} {one_line(one['text'], 240, redactor=call.redactor)}"
             for one in shape["memories"][:SAID]
             if one["project"] == project
         ]
         lines += [
-            f"  {one['name']} ({one['type']}): {redact(one['keywords'])[0]}"
+            f"  {one['name']} ({one['type']}): {call.redactor.redact(one['keywords'])[0]}"
             for one in shape["neighbours"]
             if one["project"] == project
         ]

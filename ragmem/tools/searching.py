@@ -7,6 +7,7 @@ from ragmem.domain.document_place import document_place
 from ragmem.domain.excerpts import announces, atoms
 from ragmem.domain.keywords import keywords
 from ragmem.domain.model import USER, Kind, Match
+from ragmem.domain.redaction import Redactor
 from ragmem.opening import now
 from ragmem.services.asking import Question
 from ragmem.services.routes import ask_by_route
@@ -59,15 +60,22 @@ def search(call: Call) -> Result:
     asked = call.told_projects(projects) + _filters(call)
     data: dict[str, Any] = {
         "asked": asked,
-        "matches": [match_shape(match) for match in strong],
+        "matches": [match_shape(match, redactor=call.redactor) for match in strong],
         "notes": list(notes),
     }
-    lines = [f"{fact.name}: {one_line(fact.value, EXCERPT)}" for fact in routed.shown[:3]]
+    lines = [
+        f"{fact.name}: {one_line(fact.value, EXCERPT, redactor=call.redactor)}" for fact in routed.shown[:3]
+    ]
     words = {word.lower() for key in keywords(given["query"]) for word in _WORD.findall(key)}
     alone = projects is not None and len(set(projects) - {USER}) == 1
     for match in strong:
         scope = match.memory.scope.project
-        lines += hit_lines(match, words, project="" if alone or scope == USER else call.told_project(scope))
+        lines += hit_lines(
+            match,
+            words,
+            project="" if alone or scope == USER else call.told_project(scope),
+            redactor=call.redactor,
+        )
     if not matches:
         wider = "" if projects is None else ' Other projects: project="*".'
         found = "No memory" if lines else "Nothing"
@@ -77,18 +85,18 @@ def search(call: Call) -> Result:
     return Result(framed([*lines, *_told(notes)]), data)
 
 
-def hit_lines(match: Match, words: set[str], *, project: str = "") -> list[str]:
+def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Redactor) -> list[str]:
     """Return a match in two lines: what it is, of which project where one is given, and what it says."""
     memory = match.memory
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.source}"]
     if project:
         said.append(project)
     if place := document_place(memory.metadata):
-        said.append(one_line(place, TITLE))
+        said.append(one_line(place, TITLE, redactor=redactor))
     if match.superseded:
         said.append(told_superseded(match.superseded))
-    title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE)
-    excerpt = best_line(match, words, title)
+    title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE, redactor=redactor)
+    excerpt = best_line(match, words, title, redactor=redactor)
     if not excerpt:
         return [f"{' | '.join(said)} | {title} ({match.score:.2f})"]
     if not excerpt.startswith(title.rstrip("…")):
@@ -103,9 +111,9 @@ def _with_heading(title: str, heading: str) -> str:
     return f"{title} > {last}" if last and last.casefold() not in title.casefold() else title
 
 
-def best_line(match: Match, words: set[str], title: str = "") -> str:
+def best_line(match: Match, words: set[str], title: str = "", *, redactor: Redactor) -> str:
     """Return the sentence of what was found that has most of these words, the first of equal ones."""
-    text = found_text(match)
+    text = found_text(match, redactor=redactor)
     best, most = "", -2.0
     for start, end in atoms(text):
         line = " ".join(text[start:end].split())

@@ -77,7 +77,13 @@ def store_knowledge(call: Call) -> Result:
     """Store what was learnt."""
     given = call.arguments
     fields = {name: given[name] for name in ("category", "title", "content")}
-    stored = knowledge_of(call.memory, fields, now=now(), tags=given.get("tags", ()), folder=call.place)
+    stored = knowledge_of(
+        call.memory,
+        fields,
+        now=now(),
+        tags=given.get("tags", ()),
+        folder=call.place,
+    )
     return _told(call, stored, {"knowledge_id": stored.memory.short_id})
 
 
@@ -86,7 +92,13 @@ def record_episode(call: Call) -> Result:
     given = call.arguments
     fields = {name: given[name] for name in ("event_type", "title", "content", "importance")}
     fields |= {"session": call.session, "agent": call.agent}
-    stored = episode_of(call.memory, fields, now=now(), project=given.get("project", ""), folder=call.place)
+    stored = episode_of(
+        call.memory,
+        fields,
+        now=now(),
+        project=given.get("project", ""),
+        folder=call.place,
+    )
     return _told(call, stored, {"episode_id": stored.memory.short_id})
 
 

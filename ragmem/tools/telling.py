@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem.catalog.listing import Filter, counted, listed
 from ragmem.domain.model import USER, Memory
+from ragmem.domain.redaction import Redactor
 from ragmem.opening import now
 from ragmem.services.code_shapes import impact_shape
 from ragmem.services.code_targets import project_of_code
@@ -69,14 +70,17 @@ def timeline(call: Call) -> Result:
         mark = " <- this one" if center is not None and one.id == center.id else ""
         lines.append(
             f"  {_clock(one.event_time)}[{one.short_id}] {one.kind.value} {one.source}{where} | "
-            f"{one_line(one.title or one.uri, TITLE)}{mark}"
+            f"{one_line(one.title or one.uri, TITLE, redactor=call.redactor)}{mark}"
         )
     asked = call.told_projects(projects)
     if not found:
         lines.append(f"Nothing happened then in {asked}.")
     elif rest:
         lines.append(f"(more in {asked}: {_further(memory, wanted, found, newest=newest)})")
-    return Result(framed(lines), {"asked": asked, "memories": [memory_shape(one) for one in found]})
+    return Result(
+        framed(lines),
+        {"asked": asked, "memories": [memory_shape(one, redactor=call.redactor) for one in found]},
+    )
 
 
 def _further(memory: "Ragmem", wanted: Filter, found: Sequence[Memory], *, newest: bool) -> str:
@@ -155,7 +159,7 @@ def impact(call: Call) -> Result:
     projects = call.projects()
     project = project_of_code(memory.catalog, projects, named="project" in given)
     found = impact_of(memory.catalog, project, given["symbol"], depth=given["depth"], memories=DATA)
-    shape = impact_shape(found, limit=DATA)
+    shape = impact_shape(found, limit=DATA, redactor=call.redactor)
     target = shape["target"]
     symbols = target["symbols"]
     place = (
@@ -167,7 +171,7 @@ def impact(call: Call) -> Result:
     if target["former_path"]:
         lines.append(f"{target['former_path']} is now {target['name']}")
     if symbols and symbols[0]["doc"]:
-        lines.append(one_line(symbols[0]["doc"].splitlines()[0], 160))
+        lines.append(one_line(symbols[0]["doc"].splitlines()[0], 160, redactor=call.redactor))
     if not shape["reached"]:
         lines.append("nothing that was read calls, imports or inherits it")
     lines += _rows("reached", shape["reached"], shape["reached_total"], REACHED)
@@ -177,17 +181,17 @@ def impact(call: Call) -> Result:
     lines += _rows("tests", shape["tests"], shape["tests_total"], TESTS)
     if shape["memories"]:
         lines.append(f"memories about it, {_of(MEMORIES, shape['memories_total'])}:")
-        lines += [_about(one) for one in shape["memories"][:MEMORIES]]
+        lines += [_about(one, redactor=call.redactor) for one in shape["memories"][:MEMORIES]]
     if not shape["complete"]:
         lines.append("note: the code was not read to its end: ragmem ingest --code .")
     return Result(framed(lines), shape)
 
 
-def _about(memory: dict[str, Any]) -> str:
+def _about(memory: dict[str, Any], redactor: Redactor) -> str:
     """Return a memory of code in a line, with what mentions it where that says more than the title."""
-    title = one_line(memory["title"], TITLE)
+    title = one_line(memory["title"], TITLE, redactor=redactor)
     told = f"  [{memory['id']}] {memory['event_time'][:10]} {memory['kind']} | {title}"
-    quote = one_line(memory["places"][0]["quote"], 120) if memory["places"] else ""
+    quote = one_line(memory["places"][0]["quote"], 120, redactor=redactor) if memory["places"] else ""
     return f"{told}: {quote}" if quote and not quote.startswith(title.rstrip("…")) else told
 
 
@@ -223,7 +227,8 @@ def status(call: Call) -> Result:
     if total > here:
         lines[0] += f", {total:,} in all projects"
     if latest:
-        lines.append(f"latest: {latest[0].event_time:%Y-%m-%d} {one_line(latest[0].title, TITLE)}")
+        title = one_line(latest[0].title, TITLE, call.redactor)
+        lines.append(f"latest: {latest[0].event_time:%Y-%m-%d} {title}")
     pending = told["pending"].partition(":")[0]
     waits = [f"{pending} to be indexed, found by words until then"] if pending != "0" else []
     waits += [f"{inbox.writes:,} in the inbox"] if inbox.writes else []
@@ -234,7 +239,12 @@ def status(call: Call) -> Result:
     troubles += [f"set aside from the inbox: {len(inbox.aside):,}"] if inbox.aside else []
     troubles += [memory.inbox_note] if memory.inbox_note else []
     lines.append(
-        "health: " + ("; ".join(one_line(one, 200) for one in troubles) if troubles else "nothing to do")
+        "health: "
+        + (
+            "; ".join(one_line(one, 200, redactor=call.redactor) for one in troubles)
+            if troubles
+            else "nothing to do"
+        )
     )
     data = {
         "asked": call.told_projects(projects),

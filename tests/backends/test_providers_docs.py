@@ -10,6 +10,7 @@ from ragmem.backends import SHIPPED, open_models
 from ragmem.backends.composed import completion_options, embedding_options, reranking_options
 from ragmem.config import LanguageModelSettings, ModelSettings
 from ragmem.config.models import RerankerSettings
+from ragmem.domain.redaction import DEFAULT
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
@@ -33,10 +34,10 @@ def test_each_snippet_lacks_nothing_but_a_key(tables):
 
 def options_of(name, table):
     if name == "models":
-        return embedding_options(ModelSettings(**table))
+        return embedding_options(ModelSettings(**table), redactor=DEFAULT)
     if name == "reranker":
-        return reranking_options(RerankerSettings(**table))
-    return completion_options(LanguageModelSettings(**table))
+        return reranking_options(RerankerSettings(**table), redactor=DEFAULT)
+    return completion_options(LanguageModelSettings(**table), redactor=DEFAULT)
 
 
 def test_the_table_has_every_provider():

@@ -11,6 +11,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services.judge import chunks_of, judge
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -38,8 +39,8 @@ def make() -> Callable[..., tuple[Memory, tuple[Chunk, ...]]]:
         uri: str, text: str = "a lock", *, project: str = "user", **more
     ) -> tuple[Memory, tuple[Chunk, ...]]:
         draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope(project))
-        memory = judge(draft, now=NOW, sizes=SIZES, keep_discarded=True).memory
+        memory = judge(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory
         memory = replace(memory, **{"state": State.PENDING, **more})
-        return memory, tuple(chunks_of(memory, SIZES))
+        return memory, tuple(chunks_of(memory, SIZES, redactor=DEFAULT))
 
     return maker

@@ -10,6 +10,7 @@ from ragmem.catalog.latest import Sort, latest
 from ragmem.catalog.proven import proven
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services.judge import judge
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -86,7 +87,7 @@ def test_what_is_proven_and_what_is_latest_is_found(catalog):
             [("memory", "p"), ("notes", "p"), ("notes", "q"), ("sessions", "p")]
         )
     ]
-    judged = [judge(one, now=NOW, sizes=ChunkingSettings(), rule="off") for one in drafts]
+    judged = [judge(one, now=NOW, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for one in drafts]
     catalog.memories.accept([(one.memory, one.chunks) for one in judged])
     ids = [one.memory.id for one in judged]
     assert proven(catalog.database, projects=["p"], curated={"memory"}) == [ids[0]]

@@ -18,6 +18,7 @@ from ragmem.catalog.latest import Sort, latest
 from ragmem.catalog.lives import Recall
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import NotFoundError
 from ragmem.services.judge import chunks_of, judge
 
@@ -29,9 +30,11 @@ LONG = "The lock was stale. " * 20
 def made(uri: str, text: str) -> tuple[Memory, tuple[Chunk, ...]]:
     draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope())
     memory = replace(
-        judge(draft, now=NOW, sizes=SIZES, keep_discarded=True).memory, state=State.PENDING, summary=""
+        judge(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory,
+        state=State.PENDING,
+        summary="",
     )
-    return memory, tuple(chunks_of(memory, SIZES))
+    return memory, tuple(chunks_of(memory, SIZES, redactor=DEFAULT))
 
 
 def rows(catalog: Catalog, table: str) -> set[int]:
@@ -83,7 +86,7 @@ def test_a_replaced_memory_keeps_its_first_day_and_its_recalls(catalog, make):
     later = replace(
         memory, text="new", created_at=NOW + timedelta(days=3), updated_at=NOW + timedelta(days=3)
     )
-    catalog.memories.accept([(later, chunks_of(later, SIZES))])
+    catalog.memories.accept([(later, chunks_of(later, SIZES, redactor=DEFAULT))])
     found = catalog.memories.get([memory.id])[memory.id]
     assert (found.text, found.recalls) == ("new", 1)
     assert found.created_at == memory.created_at
@@ -188,7 +191,7 @@ class Sequences(RuleBasedStateMachine):
     @invariant()
     def chunks_are_the_parts_of_their_memory(self):
         for memory in self.catalog.memories.each():
-            assert self.catalog.memories.chunks(memory) == tuple(chunks_of(memory, SIZES))
+            assert self.catalog.memories.chunks(memory) == tuple(chunks_of(memory, SIZES, redactor=DEFAULT))
 
     @invariant()
     def what_is_found_is_there(self):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ragmem.domain.changes import MAX_WORDS, changes
 from ragmem.domain.lifecycle import Connection, Entry
 from ragmem.domain.model import Memory, Scope, content_hash
+from ragmem.domain.redaction import DEFAULT
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 OTHERS = (
@@ -42,7 +43,7 @@ def found(older: str, newer: str) -> list[tuple[str, str, str]]:
     """Return what is found among two memories and some of other matters."""
     around = [entry(f"x{n}", text, day=n) for n, text in enumerate(OTHERS)]
     pair = [entry("old", older, day=10), entry("new", newer, day=20)]
-    return [(one.older, one.newer, one.rule) for one in changes([*around, *pair])]
+    return [(one.older, one.newer, one.rule) for one in changes([*around, *pair], redactor=DEFAULT)]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +166,11 @@ def test_what_only_looks_like_a_change_is_none(older, newer):
 
 def test_the_older_one_never_replaces_the_newer_one():
     texts = ("Crew lists are now named crew-2.", "Crew lists are named crew-1.")
-    assert [one.newer for one in changes([entry("a", texts[0], day=1), entry("b", texts[1], day=2)])] != ["a"]
-    assert changes([entry("a", texts[0], day=2), entry("b", texts[1], day=2)]) == []
+    assert [
+        one.newer
+        for one in changes([entry("a", texts[0], day=1), entry("b", texts[1], day=2)], redactor=DEFAULT)
+    ] != ["a"]
+    assert changes([entry("a", texts[0], day=2), entry("b", texts[1], day=2)], redactor=DEFAULT) == []
 
 
 def test_other_projects_have_their_own_facts():
@@ -174,7 +178,7 @@ def test_other_projects_have_their_own_facts():
         entry("a", "The retry budget is 3 attempts.", day=1, project="p"),
         entry("b", "The retry budget is 5 attempts.", day=2, project="q"),
     ]
-    assert changes(pair, [Connection("a", "b", 0.99, 1.0, 1.0)]) == []
+    assert changes(pair, [Connection("a", "b", 0.99, 1.0, 1.0)], redactor=DEFAULT) == []
 
 
 def test_a_long_text_is_not_made_untrue_by_one_sentence():
@@ -185,24 +189,27 @@ def test_a_long_text_is_not_made_untrue_by_one_sentence():
 def test_facts_that_change_twice_make_a_chain():
     texts = [f"The retry budget is {number} attempts." for number in (3, 5, 7)]
     entries = [entry(f"m{day}", text, day=day) for day, text in enumerate(texts)]
-    assert {(one.older, one.newer) for one in changes(entries)} == {("m0", "m1"), ("m1", "m2")}
+    assert {(one.older, one.newer) for one in changes(entries, redactor=DEFAULT)} == {
+        ("m0", "m1"),
+        ("m1", "m2"),
+    }
 
 
 @pytest.mark.parametrize("kept", [{"curated": True}, {"pinned": True}])
 def test_what_came_in_by_itself_hides_nothing_that_a_person_keeps(kept):
     older = entry("old", "The retry budget is 3 attempts.", day=1)
     newer = entry("new", "The retry budget is 5 attempts.", day=2)
-    assert changes([replace(older, **kept), newer]) == []
-    assert len(changes([replace(older, **kept), replace(newer, **kept)])) == 1
-    assert len(changes([older, replace(newer, **kept)])) == 1
+    assert changes([replace(older, **kept), newer], redactor=DEFAULT) == []
+    assert len(changes([replace(older, **kept), replace(newer, **kept)], redactor=DEFAULT)) == 1
+    assert len(changes([older, replace(newer, **kept)], redactor=DEFAULT)) == 1
 
 
 def test_a_note_says_of_a_decision_only_in_so_many_words_that_it_takes_its_place():
     older = entry("aaaa", "The retry budget is 3 attempts.", day=1, type="decision")
     text = "The retry budget is 5 attempts."
-    assert changes([older, entry("bbbb", text, day=2)]) == []
-    assert len(changes([older, entry("bbbb", text, day=2, supersedes="aaaa")])) == 1
-    assert len(changes([older, entry("bbbb", text, day=2, type="decision")])) == 1
+    assert changes([older, entry("bbbb", text, day=2)], redactor=DEFAULT) == []
+    assert len(changes([older, entry("bbbb", text, day=2, supersedes="aaaa")], redactor=DEFAULT)) == 1
+    assert len(changes([older, entry("bbbb", text, day=2, type="decision")], redactor=DEFAULT)) == 1
 
 
 def test_a_declaration_goes_before_any_rule_and_against_any_date():
@@ -211,13 +218,13 @@ def test_a_declaration_goes_before_any_rule_and_against_any_date():
         entry("bbbb", "Anything else.", day=1, supersedes="aaaa"),
         entry("cccc", "The retry budget is 5 attempts.", day=9),
     ]
-    (change,) = changes(entries)
+    (change,) = changes(entries, redactor=DEFAULT)
     assert (change.older, change.newer, change.rule) == ("aaaa", "bbbb", "declared")
 
 
 def test_a_circle_of_declarations_leaves_one_that_holds():
     entries = [entry("aaaa", "One.", supersedes="bbbb"), entry("bbbb", "Two.", supersedes="aaaa")]
-    assert len(changes(entries)) == 1
+    assert len(changes(entries, redactor=DEFAULT)) == 1
 
 
 def test_a_reason_quotes_both_and_no_secret():
@@ -226,7 +233,8 @@ def test_a_reason_quotes_both_and_no_secret():
         [
             entry("a", f"The harbour token is {key} for uploads.", day=1),
             entry("b", "The harbour token is gone, uploads are signed.", day=2),
-        ]
+        ],
+        redactor=DEFAULT,
     )
     assert "gave way to" in change.reason
     assert key[:20] not in change.reason
@@ -239,7 +247,9 @@ def test_a_connection_leads_to_a_pair_that_many_other_memories_hide():
         entry("new", "The retry budget is 5 attempts.", day=3),
     ]
     link = [Connection("new", "old", 0.9, 0.5, 0.8)]
-    assert [(one.older, one.newer) for one in changes([*crowd, *pair], link)] == [("old", "new")]
+    assert [(one.older, one.newer) for one in changes([*crowd, *pair], link, redactor=DEFAULT)] == [
+        ("old", "new")
+    ]
 
 
 WORDS = st.sampled_from(
@@ -271,8 +281,8 @@ def test_whatever_memories_say_changes_stay_in_a_project_go_forward_and_never_in
         for n, (text, day, project, said) in enumerate(rows)
     ]
     by_id = {one.id: one for one in entries}
-    made = changes(entries)
-    assert made == changes(list(reversed(entries)))
+    made = changes(entries, redactor=DEFAULT)
+    assert made == changes(list(reversed(entries)), redactor=DEFAULT)
     newer = {one.older: one.newer for one in made}
     assert len(newer) == len(made)
     for one in made:

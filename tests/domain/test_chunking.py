@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ragmem.domain.blocks import MAX_HEADING_CHARS
 from ragmem.domain.chunking import MAX_CHARS, chunk
+from ragmem.domain.redaction import DEFAULT
 
 WORDS = "the store keeps every row of the table in one file on disk "
 PARTS = st.sampled_from(
@@ -32,7 +33,7 @@ def squeeze(text):
 
 @given(TEXTS, BUDGETS)
 def test_chunks_rebuild_the_text(text, budget):
-    chunks = chunk(text, memory_id="m", max_chars=budget[0], min_chars=budget[1])
+    chunks = chunk(text, memory_id="m", max_chars=budget[0], min_chars=budget[1], redactor=DEFAULT)
     assert "".join(squeeze(part.text) for part in chunks) == squeeze(text)
     for part in chunks:
         assert part.text == text[part.start : part.end]
@@ -44,33 +45,35 @@ def test_chunks_rebuild_the_text(text, budget):
 
 @given(TEXTS, BUDGETS)
 def test_no_chunk_exceeds_the_budget_by_more_than_a_heading(text, budget):
-    for part in chunk(text, memory_id="m", max_chars=budget[0], min_chars=budget[1]):
+    for part in chunk(text, memory_id="m", max_chars=budget[0], min_chars=budget[1], redactor=DEFAULT):
         assert len(part.text) <= max(budget[0], 4) + MAX_HEADING_CHARS + 2
 
 
 @given(TEXTS)
 def test_chunking_twice_gives_the_same_ids_and_ids_are_unique(text):
-    once, twice = chunk(text, memory_id="m"), chunk(text, memory_id="m")
+    once, twice = chunk(text, memory_id="m", redactor=DEFAULT), chunk(text, memory_id="m", redactor=DEFAULT)
     assert once == twice
     assert len({part.id for part in once}) == len(once)
-    assert {part.id for part in once}.isdisjoint(part.id for part in chunk(text, memory_id="other"))
+    assert {part.id for part in once}.isdisjoint(
+        part.id for part in chunk(text, memory_id="other", redactor=DEFAULT)
+    )
 
 
 def test_a_blank_text_has_no_chunks():
-    assert chunk("", memory_id="m") == ()
-    assert chunk(" \n\t\r\n", memory_id="m") == ()
+    assert chunk("", memory_id="m", redactor=DEFAULT) == ()
+    assert chunk(" \n\t\r\n", memory_id="m", redactor=DEFAULT) == ()
 
 
 def test_a_short_note_is_one_chunk():
     text = "# Title\n\nOne line.\n\n## Part\n\nAnother line.\n"
-    (only,) = chunk(text, memory_id="m")
+    (only,) = chunk(text, memory_id="m", redactor=DEFAULT)
     assert only.text == text.strip()
     assert only.heading == "Title"
 
 
 def test_large_sections_are_chunks_with_their_heading_path():
     text = f"# Top\n\n## Left\n\n{WORDS * 12}\n\n## Right\n\n### Deep\n\n{WORDS * 12}\n"
-    left, right = chunk(text, memory_id="m")
+    left, right = chunk(text, memory_id="m", redactor=DEFAULT)
     assert left.text.startswith("# Top")
     assert left.heading == "Top > Left"
     assert right.text.startswith("## Right\n\n### Deep")
@@ -79,7 +82,7 @@ def test_large_sections_are_chunks_with_their_heading_path():
 
 def test_a_section_that_is_split_keeps_its_path_in_every_part():
     text = f"# Top\n\n## Long\n\n{('Now ' + WORDS.strip() + '. ') * 60}"
-    parts = chunk(text, memory_id="m")
+    parts = chunk(text, memory_id="m", redactor=DEFAULT)
     assert len(parts) > 3
     assert {part.heading for part in parts[1:]} == {"Top > Long"}
     assert all(part.text.endswith(".") for part in parts)
@@ -88,7 +91,9 @@ def test_a_section_that_is_split_keeps_its_path_in_every_part():
 def test_an_answer_stands_under_what_was_asked():
     asked = "How is the staging certificate renewed?"
     answer = f"It is renewed by a timer.\n\n## Steps\n\n{WORDS * 30}"
-    parts = chunk(f"user: {asked}\nassistant: {answer}\nuser: Thanks, that is all.\n", memory_id="m")
+    parts = chunk(
+        f"user: {asked}\nassistant: {answer}\nuser: Thanks, that is all.\n", memory_id="m", redactor=DEFAULT
+    )
     assert parts[0].text.startswith(f"user: {asked}\nassistant: It is renewed")
     assert parts[0].heading == ""
     assert {part.heading for part in parts[1:-1]} == {f"{asked} > Steps"}
@@ -98,7 +103,7 @@ def test_an_answer_stands_under_what_was_asked():
 
 def test_a_long_question_has_chunks_of_its_own_and_heads_its_answer_clipped():
     text = f"Human: I wonder. {WORDS * 9}\n\nAI: {WORDS * 9}"
-    question, answer = chunk(text, memory_id="m")
+    question, answer = chunk(text, memory_id="m", redactor=DEFAULT)
     assert question.text.startswith("Human: I wonder.")
     assert answer.text.startswith("AI: the store")
     assert answer.heading.startswith("I wonder. the store keeps")
@@ -108,7 +113,7 @@ def test_a_long_question_has_chunks_of_its_own_and_heads_its_answer_clipped():
 
 def test_short_turns_of_people_share_a_chunk_that_ends_with_a_turn():
     text = "".join(f"{'Kim' if n % 2 else 'Ola'}: {WORDS * 2}\n" for n in range(12))
-    parts = chunk(text, memory_id="m")
+    parts = chunk(text, memory_id="m", redactor=DEFAULT)
     assert 2 < len(parts) < 12
     assert all(part.text.startswith(("Kim: ", "Ola: ")) for part in parts)
 
@@ -116,7 +121,7 @@ def test_short_turns_of_people_share_a_chunk_that_ends_with_a_turn():
 def test_a_function_that_fits_is_not_cut_and_stands_under_its_class():
     body = "\n".join(f"        value_{n} = compute({n})" for n in range(12))
     text = "class Store:\n" + "".join(f"    def step_{n}(self):\n{body}\n\n" for n in range(5))
-    parts = chunk(text, memory_id="m")
+    parts = chunk(text, memory_id="m", redactor=DEFAULT)
     for number in range(5):
         function = f"def step_{number}(self):\n{body}"
         (only,) = [part for part in parts if function in part.text]
@@ -126,44 +131,47 @@ def test_a_function_that_fits_is_not_cut_and_stands_under_its_class():
 
 def test_a_fence_that_is_too_large_is_divided_between_its_functions():
     functions = [f"def step_{n}():\n" + "    call('a', 1)\n" * 25 for n in range(4)]
-    parts = chunk("# T\n\n```py\n" + "\n".join(functions) + "```\n", memory_id="m")
+    parts = chunk("# T\n\n```py\n" + "\n".join(functions) + "```\n", memory_id="m", redactor=DEFAULT)
     assert all(any(function.strip() in part.text for part in parts) for function in functions)
 
 
 def test_a_hash_inside_a_code_fence_is_no_heading():
     text = f"# Real\n\n```sh\n# not a heading\nmake\n```\n\n{WORDS * 20}"
-    assert {part.heading for part in chunk(text, memory_id="m")} == {"Real"}
+    assert {part.heading for part in chunk(text, memory_id="m", redactor=DEFAULT)} == {"Real"}
 
 
 @pytest.mark.parametrize("body", ["```py\n" + "value = other\n" * 40 + "```", "| left | right |\n" * 24])
 def test_a_fence_or_table_that_fits_is_kept_whole(body):
     body = body.strip()
     text = f"# T\n\n{WORDS * 8}\n\n{body}\n\n{WORDS * 8}"
-    assert any(body in part.text for part in chunk(text, memory_id="m"))
+    assert any(body in part.text for part in chunk(text, memory_id="m", redactor=DEFAULT))
 
 
 def test_small_neighbours_under_one_parent_are_merged():
     text = "# Top\n\n" + "".join(f"## Part {n}\n\n{WORDS}\n\n" for n in range(12))
-    parts = chunk(text, memory_id="m")
+    parts = chunk(text, memory_id="m", redactor=DEFAULT)
     assert len(parts) <= 3
     assert all(len(part.text) >= 200 for part in parts)
     assert {part.heading for part in parts} == {"Top"}
 
 
 def test_a_setext_heading_counts():
-    (only,) = chunk("Title\n=====\n\ntext\n", memory_id="m")
+    (only,) = chunk("Title\n=====\n\ntext\n", memory_id="m", redactor=DEFAULT)
     assert only.heading == "Title"
 
 
 def test_other_scripts_get_smaller_chunks():
-    assert max(len(part.text) for part in chunk("漢字" * 2000, memory_id="m")) <= MAX_CHARS // 4
+    assert (
+        max(len(part.text) for part in chunk("漢字" * 2000, memory_id="m", redactor=DEFAULT))
+        <= MAX_CHARS // 4
+    )
 
 
 def test_a_budget_that_cannot_hold_anything_is_refused():
     with pytest.raises(ValueError, match="max_chars"):
-        chunk("text", memory_id="m", max_chars=0, min_chars=0)
+        chunk("text", memory_id="m", max_chars=0, min_chars=0, redactor=DEFAULT)
     with pytest.raises(ValueError, match="min_chars"):
-        chunk("text", memory_id="m", max_chars=10, min_chars=20)
+        chunk("text", memory_id="m", max_chars=10, min_chars=20, redactor=DEFAULT)
 
 
 @pytest.mark.parametrize(
@@ -184,5 +192,5 @@ def test_a_budget_that_cannot_hold_anything_is_refused():
 )
 def test_the_time_is_linear_for_odd_texts(text):
     start = time.thread_time()
-    chunk(text, memory_id="m")
+    chunk(text, memory_id="m", redactor=DEFAULT)
     assert time.thread_time() - start < 10  # linear takes about one; quadratic takes minutes

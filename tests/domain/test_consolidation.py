@@ -12,6 +12,7 @@ from ragmem.domain.blocks import blocks
 from ragmem.domain.consolidation import Merged, merge, normal, said
 from ragmem.domain.lifecycle import Entry, EntryType
 from ragmem.domain.model import Memory, Scope, content_hash
+from ragmem.domain.redaction import DEFAULT
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTHING: Mapping[str, str] = {}
@@ -26,7 +27,7 @@ def entry(number: int, text: str, *, protected: bool = False, title: str = "", k
 
 
 def merged(*texts: str, superseded: Mapping[str, str] = NOTHING) -> Merged:
-    return merge([entry(number, text) for number, text in enumerate(texts)], superseded)
+    return merge([entry(number, text) for number, text in enumerate(texts)], superseded, redactor=DEFAULT)
 
 
 def test_what_holds_comes_by_time_under_its_date() -> None:
@@ -37,7 +38,7 @@ def test_what_holds_comes_by_time_under_its_date() -> None:
 
 def test_memories_of_one_day_need_no_dates() -> None:
     one, other = entry(0, "The kiln is fired at 900."), entry(0, "Glaze runs above 940.")
-    text = merge([one, Entry(replace(other.memory, id="m9"), 9)], {}).text
+    text = merge([one, Entry(replace(other.memory, id="m9"), 9)], {}, redactor=DEFAULT).text
     assert text == "The kiln is fired at 900.\n\nGlaze runs above 940."
 
 
@@ -84,15 +85,15 @@ def test_a_list_keeps_its_form() -> None:
 
 def test_a_title_that_says_more_than_the_text_is_kept() -> None:
     entries = [entry(0, "It sticks when wet.", title="Vent of kiln 2"), entry(1, "Dry it first.")]
-    assert "Vent of kiln 2: It sticks when wet." in merge(entries, {}).text
+    assert "Vent of kiln 2: It sticks when wet." in merge(entries, {}, redactor=DEFAULT).text
 
 
 def test_a_protected_type_is_inherited() -> None:
     entries = [entry(0, "We fire at 900.", kind="decision"), entry(1, "a"), entry(2, "b"), entry(3, "c")]
-    found = merge(entries, {})
+    found = merge(entries, {}, redactor=DEFAULT)
     assert found.protected
     assert found.type is EntryType.DECISION
-    assert not merge(entries[1:], {}).protected
+    assert not merge(entries[1:], {}, redactor=DEFAULT).protected
 
 
 def test_it_tells_where_it_comes_from() -> None:
@@ -171,11 +172,13 @@ def test_no_statement_is_lost_in_whatever_order(
     found: Sequence[str], superseded: Mapping[str, str], order: Sequence[int]
 ) -> None:
     entries = [entry(number, text) for number, text in enumerate(found)]
-    text = merge(entries, superseded).text
+    text = merge(entries, superseded, redactor=DEFAULT).text
     whole = " ".join(" ".join(one) for one in sorted(said(text)))
     # "900." alone reads as the number of an item, before a sentence as a part of it: its words stand there.
     plain = " ".join(normal(text))
     for one in entries:
         for statement in said(one.text):
             assert " ".join(statement) in whole or " ".join(statement) in plain
-    assert merge([entries[at] for at in order if at < len(entries)], superseded).text == text
+    assert (
+        merge([entries[at] for at in order if at < len(entries)], superseded, redactor=DEFAULT).text == text
+    )

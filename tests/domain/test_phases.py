@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ragmem.domain.chunking import chunk
 from ragmem.domain.phases import Phase, phases_of, text_of, title_of
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.transcript import Act, Deed, Exchange
 from ragmem.domain.turns import turns
 
@@ -64,7 +65,7 @@ def test_an_answer_in_words_alone_has_no_headings() -> None:
 def test_a_short_question_stands_with_the_one_before_it() -> None:
     leaning = exchange(Act(Deed.SAID, "Done."), asked="yes", before="shall the moon be asked once?")
     assert "shall the moon be asked once?" in text_of(leaning)
-    assert title_of(leaning, 80) == "yes (earlier: shall the moon be asked once?)"
+    assert title_of(leaning, 80, redactor=DEFAULT) == "yes (earlier: shall the moon be asked once?)"
 
 
 def test_many_files_in_a_row_are_one_line() -> None:
@@ -75,7 +76,11 @@ def test_many_files_in_a_row_are_one_line() -> None:
 
 
 def test_each_piece_of_an_answer_stands_under_the_question() -> None:
-    pieces = chunk(text_of(exchange(*WORDS[:8], Act(Deed.SAID, "It is in time. " * 120))), memory_id="m")
+    pieces = chunk(
+        text_of(exchange(*WORDS[:8], Act(Deed.SAID, "It is in time. " * 120))),
+        memory_id="m",
+        redactor=DEFAULT,
+    )
     assert len(pieces) > 2
     assert all("tide table late" in piece.searchable for piece in pieces)
 

@@ -9,14 +9,14 @@ from record_fields import records
 from ragmem.domain.model import Category, Kind, Memory, Scope, content_hash, memory_id
 from ragmem.domain.record_types import SHAPES
 from ragmem.domain.records import draft_of, record, record_of
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import UsageError
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 def memory_of(item) -> Memory:
-    draft = draft_of(item, scope=Scope(), event_time=NOW)
+    draft = draft_of(item, scope=Scope(), event_time=NOW, redactor=DEFAULT)
     return Memory(
         id=memory_id(draft.source, draft.scope, draft.uri),
         source=draft.source,
@@ -63,8 +63,8 @@ def test_checking_a_checked_record_changes_nothing(item):
 
 @given(records())
 def test_a_title_is_one_short_line(item):
-    assert 0 < len(item.title) <= 80
-    assert "\n" not in item.title
+    assert 0 < len(item.titled(DEFAULT)) <= 80
+    assert "\n" not in item.titled(DEFAULT)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_title_shows_no_part_of_a_secret(lead):
     secret = "aB3dE6gH9jK2mN5pQ8sT" * 5
     for said in (f'password="{secret}"', f"https://ann:{secret}@example.org/", f"{lead}AIza{secret[:35]}"):
         item = record("gotcha", {"gotcha": f"{lead}{said} is in the log."})
-        shown, _ = redact(item.title)
+        shown, _ = DEFAULT.redact(item.titled(DEFAULT))
         assert secret[:6] not in shown
         assert shown.startswith(lead.strip())
 
@@ -95,7 +95,10 @@ def test_a_record_reads_as_markdown():
         "## Fix\n\nRaise pool_size to 20.\n\n"
         "## Files\n\n- `src/pool.py`\n- `src/importer.py`"
     )
-    assert draft_of(item, scope=Scope(), event_time=NOW).metadata["files"] == "src/pool.py\nsrc/importer.py"
+    assert (
+        draft_of(item, scope=Scope(), event_time=NOW, redactor=DEFAULT).metadata["files"]
+        == "src/pool.py\nsrc/importer.py"
+    )
 
 
 def test_a_number_is_a_text():
@@ -131,6 +134,7 @@ def test_every_type_has_a_kind_that_fits_and_corrections_are_protected():
             ),
             scope=Scope(),
             event_time=NOW,
+            redactor=DEFAULT,
         )
         for kind, shape in SHAPES.items()
     }
@@ -227,7 +231,7 @@ def test_what_is_no_record_is_refused_with_its_field_and_the_next_step(kind, fie
 )
 def test_what_matters_much_is_protected_and_what_matters_little_never(event_type, importance, protected):
     fields = {"title": "x", "event_type": event_type, "importance": importance}
-    made = draft_of(record("episode", fields), scope=Scope(), event_time=NOW)
+    made = draft_of(record("episode", fields), scope=Scope(), event_time=NOW, redactor=DEFAULT)
     assert made.metadata.get("protected") == protected
 
 
@@ -235,7 +239,7 @@ def test_an_episode_keeps_session_agent_and_importance_as_data_and_not_in_its_te
     fields = {"title": "Moved", "event_type": "decision", "session": "s-7", "agent": "ann", "importance": 0.9}
     item = record("episode", fields)
     assert item.text == "# Decision\n\nMoved"
-    metadata = draft_of(item, scope=Scope(), event_time=NOW).metadata
+    metadata = draft_of(item, scope=Scope(), event_time=NOW, redactor=DEFAULT).metadata
     assert (metadata["session"], metadata["agent"], metadata["importance"]) == ("s-7", "ann", "0.9")
 
 

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.redaction import Secret, cover, find_secrets, redact, redact_document
+from ragmem.domain.redaction import DEFAULT, Secret, cover, find_secrets
 from ragmem.domain.secret_shapes import SHAPES
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
+
+redact, redact_document = DEFAULT.redact, DEFAULT.redact_document
 
 
 def made(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:

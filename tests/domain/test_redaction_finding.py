@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.redaction import find_secrets, redact
+from ragmem.domain.redaction import DEFAULT, find_secrets
 from ragmem.domain.secret_names import NAMES
 from ragmem.domain.secret_shapes import RUN, SHAPES, shaped
 from ragmem.domain.secret_values import is_mixed, stands_in
 from ragmem.inbox.cautious import may_hold_a_secret
 from tests.domain.test_redaction import ASSIGNED, HEX, KEYS, STAY, made
+
+redact = DEFAULT.redact
 
 ABC = string.ascii_lowercase + string.digits
 VALUE, PASSWORD = made(24), "Winter" + "2024!"

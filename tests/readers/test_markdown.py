@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.readers import markdown
 
 MODIFIED = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -18,13 +19,15 @@ PROJECT = Scope("tideline-12345678")
 
 
 def draft(text: str, *, path: str = "/n/note.md", spec: SourceSpec = SPEC) -> Draft:
-    drafts, _ = markdown.read(Path(path), text, spec, modified=MODIFIED, scope=PROJECT)
+    drafts, _ = markdown.read(Path(path), text, spec, modified=MODIFIED, scope=PROJECT, redactor=DEFAULT)
     assert len(drafts) == 1
     return drafts[0]
 
 
 def warnings(text: str) -> list[str]:
-    return markdown.read(Path("/n/note.md"), text, SPEC, modified=MODIFIED, scope=PROJECT)[1]
+    return markdown.read(Path("/n/note.md"), text, SPEC, modified=MODIFIED, scope=PROJECT, redactor=DEFAULT)[
+        1
+    ]
 
 
 def test_a_draft_keeps_its_source_place_scope_and_body() -> None:

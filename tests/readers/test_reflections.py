@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.readers import reflections
 
 MODIFIED = datetime(2026, 5, 1, tzinfo=UTC)
@@ -34,7 +35,7 @@ ENTRY = {
 
 def read(*entries: object) -> tuple[list[Draft], list[str]]:
     lines = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
-    return reflections.read(PATH, "\n".join(lines), SPEC, modified=MODIFIED, scope=Scope())
+    return reflections.read(PATH, "\n".join(lines), SPEC, modified=MODIFIED, scope=Scope(), redactor=DEFAULT)
 
 
 def test_a_line_becomes_text_that_can_be_read() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ragmem.domain.model import Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.transcript import Act, Deed
 from ragmem.readers.transcripts import assistant_of, drafts_of, read
 from tests.readers.transcript_files import (
@@ -257,7 +258,7 @@ def test_a_line_of_many_megabytes_costs_no_memory_that_stays(tmp_path: Path) -> 
     with path.open("ab") as file:
         file.write(lines_of([gives("u2", [picture, {"type": "text", "text": "x" * 2_000_000}])]))
         file.write(lines_of([says("a2", "A moon.")]))
-    (step,) = read(path)
+    (step,) = read(path, redactor=DEFAULT)
     assert step.exchange is not None
     assert step.exchange.answered == "A moon."
     assert sum(len(act.text) for act in step.exchange.acts) < 100
@@ -308,7 +309,10 @@ def test_what_a_program_asked_for_words_alone_is_no_memory(
 ) -> None:
     def kept(*records: dict[str, Any]) -> int:
         path = write(tmp_path / "s.jsonl", [asks("u1", asked, entrypoint=entry), *records])
-        return sum(len(drafts_of(one, path=path, scope=Scope("p"))) for one in exchanges(path, ended=True))
+        return sum(
+            len(drafts_of(one, path=path, scope=Scope("p"), redactor=DEFAULT))
+            for one in exchanges(path, ended=True)
+        )
 
     assert kept(says("a1", answer)) == memories
     edit = uses("Edit", file_path="/srv/tide/table.py")

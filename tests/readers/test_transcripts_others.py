@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.transcript import Act, Deed
 from ragmem.readers.files import ReadError
 from ragmem.readers.transcripts import read
@@ -238,10 +239,10 @@ def test_a_cursor_file_whose_name_is_no_id_is_refused(name: str, tmp_path: Path)
     path = tmp_path / f"{name}.jsonl"
     path.write_bytes(lines_of([cursor("user", "fix it")]))
     with pytest.raises(ReadError, match="no id of a session"):
-        list(read(path))
+        list(read(path, redactor=DEFAULT))
 
 
 def test_a_file_of_another_tool_is_refused_with_a_reason(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", [{"type": "session.start", "data": {"sessionId": "s"}}])
     with pytest.raises(ReadError, match="no transcript of claude, codex, gemini, cursor"):
-        list(read(path))
+        list(read(path, redactor=DEFAULT))

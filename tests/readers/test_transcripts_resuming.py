@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.transcript import Exchange
 from ragmem.errors import SourceError
 from ragmem.readers.transcripts import ASSISTANTS, assistant_of, building, drafts_of, read
@@ -150,7 +151,7 @@ def test_no_bytes_break_reading(assistant: str, content: bytes, cut: int, tmp_pa
     assistant_of(path, content)
     for step in steps(path, assistant=assistant, position=min(cut, len(content)), ended=True):
         if step.exchange:
-            drafts_of(step.exchange, path=path, scope=Scope())
+            drafts_of(step.exchange, path=path, scope=Scope(), redactor=DEFAULT)
 
 
 KEYS = """
@@ -182,9 +183,9 @@ def test_no_records_break_reading(assistant: str, records: list[Any], tmp_path: 
     path = tmp_path / "s1.jsonl"
     path.write_bytes(content)
     assistant_of(path, content)
-    for step in read(path, assistant, ended=True, sidechains=True):
+    for step in read(path, assistant, ended=True, sidechains=True, redactor=DEFAULT):
         if step.exchange:
-            drafts_of(step.exchange, path=path, scope=Scope())
+            drafts_of(step.exchange, path=path, scope=Scope(), redactor=DEFAULT)
 
 
 def test_a_torn_last_line_is_left_for_the_next_time(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Entry
 from ragmem.domain.likeness import Usual, by_words, likeness
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services.alike_pairs import _alike, _Words
 from ragmem.services.judge import judge
 
@@ -20,7 +21,7 @@ COSINES = st.floats(-1, 1, width=32)
 
 def entry(number, text):
     draft = Draft("notes", f"/{number}", text, scope=Scope("farm"))
-    return Entry(judge(draft, now=NOW, sizes=ChunkingSettings(), rule="off").memory, number)
+    return Entry(judge(draft, now=NOW, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT).memory, number)
 
 
 @given(st.floats(-0.2, 0.8), st.floats(0.01, 0.5), st.lists(st.tuples(COSINES, COSINES), min_size=1))

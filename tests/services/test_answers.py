@@ -9,6 +9,7 @@ import pytest
 
 from ragmem.backends import fake
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
 from ragmem.ports import ComparesChunks, TellsMentions
@@ -39,10 +40,16 @@ def draft(uri: str, text: str, *, days: float = 0, project: str = "user", **more
 def fill(memory: Ragmem, drafts, *, indexed: bool = True) -> None:
     """Store drafts whatever they are worth; what is not indexed waits for its vectors."""
     memory.prepare()
-    items = [judge(one, now=NOW, sizes=memory.settings.chunking, rule="off") for one in drafts]
+    items = [
+        judge(one, now=NOW, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT) for one in drafts
+    ]
     memory.catalog.memories.accept([(item.memory, item.chunks) for item in items])
     if indexed:
-        index(memory.catalog, memory.store, [record_of(item.memory, item.chunks) for item in items])
+        index(
+            memory.catalog,
+            memory.store,
+            [record_of(item.memory, item.chunks, redactor=DEFAULT) for item in items],
+        )
 
 
 def noise(count: int = 36) -> list[Draft]:

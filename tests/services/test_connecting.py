@@ -15,6 +15,7 @@ from ragmem.domain.chunking import chunk
 from ragmem.domain.connections import MOST, Scale
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services import comparison, connecting, judging, strongest_links
 from ragmem.services.connecting import connect, nearest
 from ragmem.services.gc_plan import plan
@@ -66,7 +67,7 @@ class World:
                 content_hash=content_hash(text),
                 scope=Scope(project, spec),
             )
-            chunks = tuple(chunk(text, memory_id=memory.id))
+            chunks = tuple(chunk(text, memory_id=memory.id, redactor=DEFAULT))
             extractions = tuple(Extraction(one.id, (), ()) for one in chunks)
             records.append(Record(memory=memory, chunks=chunks, extractions=extractions))
         kept = [one.memory.id for one in records]

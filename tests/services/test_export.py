@@ -27,6 +27,7 @@ from ragmem.catalog.supersessions import Supersession
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Life
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.services import names
 from ragmem.services.export_reading import ExportReader
@@ -59,7 +60,7 @@ def make(uri="a.md", text="We pin the driver because version 3 has an error.", *
 
 
 def with_chunks(memory, **sizes):
-    return memory, chunks_of(memory, ChunkingSettings(**sizes))
+    return memory, chunks_of(memory, ChunkingSettings(**sizes), redactor=DEFAULT)
 
 
 class Home:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services.judge import judge
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -45,6 +46,7 @@ def store(memory, text, ends, at, project):
         now=at,
         sizes=memory.settings.chunking,
         rule="off",
+        redactor=DEFAULT,
     )
     memory.catalog.memories.accept([(judged.memory, judged.chunks)])
     entities = tuple(Entity(name, "concept", text) for name in ends)

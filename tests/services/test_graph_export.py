@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem, now
 from ragmem.services.graph_files import Edge, Node, open_graph, writable
 from ragmem.services.judge import judge
@@ -40,6 +41,7 @@ def put(memory, relations, *, names=(), project="user", text="They are related."
         now=now(),
         sizes=memory.settings.chunking,
         rule="off",
+        redactor=DEFAULT,
     )
     memory.catalog.memories.accept([(judged.memory, judged.chunks)])
     every = dict.fromkeys([*names, *(name for pair in relations for name in pair)])

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.domain.model import Draft, Hit, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
 from ragmem.services.graph_list import HUB, graph_list
 from ragmem.services.index import index, record_of
@@ -29,11 +30,16 @@ def fill(memory, texts, *, project="user"):
             now=NOW,
             sizes=memory.settings.chunking,
             rule="off",
+            redactor=DEFAULT,
         )
         for name, text in texts.items()
     ]
     memory.catalog.memories.accept([(item.memory, item.chunks) for item in items])
-    index(memory.catalog, memory.store, [record_of(item.memory, item.chunks) for item in items])
+    index(
+        memory.catalog,
+        memory.store,
+        [record_of(item.memory, item.chunks, redactor=DEFAULT) for item in items],
+    )
 
 
 def ids(memory):

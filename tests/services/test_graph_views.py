@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import BackendError, NotFoundError, UsageError
 from ragmem.memory import Ragmem
 from ragmem.ports import ShowsGraph
@@ -29,6 +30,7 @@ def tell(memory, text, *relations, names=(), project="user", days=0):
         now=NOW,
         sizes=memory.settings.chunking,
         rule="off",
+        redactor=DEFAULT,
     )
     memory.catalog.memories.accept([(judged.memory, judged.chunks)])
     every = dict.fromkeys([*names, *(name for relation in relations for name in relation[:2])])

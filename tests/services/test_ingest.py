@@ -11,6 +11,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.evidence import MAX_CHARS
 from ragmem.domain.evidence_cues import Sort
 from ragmem.domain.model import Draft, Memory, State
+from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem, now
 from ragmem.services.hand_in import HandIn
 from ragmem.services.index import index_pending
@@ -42,7 +43,7 @@ def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
 def test_the_line_that_explains_a_tier_shows_no_secret():
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     draft = Draft("ingest", "/n", f"{TEXT} The token was `{token}`, kept in `deploy.yaml`.", "n")
-    reason = judge(draft, now=now(), sizes=ChunkingSettings()).signal.reason
+    reason = judge(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
     assert "deploy.yaml" in reason
     assert token not in reason
 
@@ -50,7 +51,9 @@ def test_the_line_that_explains_a_tier_shows_no_secret():
 def test_a_secret_makes_no_text_worth_less():
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     told = f"We decided that the harbour reads its tides with {token} because the pier has no other key."
-    evidence = judge(Draft("ingest", "/n", told, "n"), now=now(), sizes=ChunkingSettings()).signal.evidence
+    evidence = judge(
+        Draft("ingest", "/n", told, "n"), now=now(), sizes=ChunkingSettings(), redactor=DEFAULT
+    ).signal.evidence
     assert [item for item in evidence if item.weight < 0] == []
     assert Sort.PROTECTED in {item.sort for item in evidence}
 
@@ -58,14 +61,14 @@ def test_a_secret_makes_no_text_worth_less():
 def test_a_secret_where_the_reading_ends_is_not_shown_in_part():
     before = ("The quay is calm because the sea is. " * 1000)[: MAX_CHARS - 30]
     draft = Draft("ingest", "/n", f"{before} at amqp://harbour:tidesAndQuaysX9kQ7@db.example.org/x", "n")
-    reason = judge(draft, now=now(), sizes=ChunkingSettings()).signal.reason
+    reason = judge(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
     assert "tidesAnd" not in reason
 
 
 def test_what_metadata_protects_is_not_discarded_by_any_rule():
     draft = Draft("ingest", "/n", "Boats moor at the north quay.", "n", metadata={"type": "feedback"})
     for rule in ("graded", "classic", "off"):
-        memory = judge(draft, now=now(), sizes=ChunkingSettings(), rule=rule).memory
+        memory = judge(draft, now=now(), sizes=ChunkingSettings(), rule=rule, redactor=DEFAULT).memory
         assert (memory.protected, memory.state) == (True, State.PENDING)
 
 
@@ -81,7 +84,7 @@ def happen(other: Ragmem, held: Memory, fate: str) -> None:
         other.ingest([Draft("ingest", held.uri, f"{held.text} Since March.", held.title)])
     elif fate == "is accepted anew":
         draft = Draft("ingest", held.uri, f"{held.text} Not indexed yet.", held.title)
-        judged = judge(draft, now=now(), sizes=ChunkingSettings(), keep_discarded=True)
+        judged = judge(draft, now=now(), sizes=ChunkingSettings(), keep_discarded=True, redactor=DEFAULT)
         other.catalog.memories.accept([(judged.memory, judged.chunks)])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from ragmem.catalog.injections import Injection, Kept
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.anticipation import MAX_PROMPT_CHARS, MAX_RESEARCH_CHARS, MOST_RESEARCH
 from ragmem.services.injecting import MOST_QUESTION, question_of
@@ -181,7 +182,7 @@ def test_a_start_ignores_what_is_asked_and_a_prompt_without_words_begins_no_star
 
 def test_the_log_holds_no_secret_of_a_question():
     token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7h8"
-    kept = question_of(f"why does deploy fail with {token} in the\nheader {'x ' * 500}")
+    kept = question_of(f"why does deploy fail with {token} in the\nheader {'x ' * 500}", redactor=DEFAULT)
     assert token not in kept
     assert "\n" not in kept
     assert len(kept) <= MOST_QUESTION

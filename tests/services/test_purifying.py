@@ -14,7 +14,7 @@ from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING
 from ragmem.domain.injected import without_injections
 from ragmem.domain.model import Draft, State
 from ragmem.domain.records import FIELDS
-from ragmem.domain.redaction import apply_rules, redact
+from ragmem.domain.redaction import DEFAULT, Redactor
 from ragmem.services.judge import judge, rules_version
 from ragmem.services.purifying import purified, purified_memory, purified_text
 
@@ -35,12 +35,6 @@ BLOCK = (
 QUOTED = "\n".join(f"> {line}" for line in BLOCK.split("\n"))
 
 
-@pytest.fixture(autouse=True)
-def _shipped_rules():
-    yield
-    apply_rules()
-
-
 def draft(text, **more):
     return Draft("notes", more.pop("uri", "/notes/a.md"), text, **more)
 
@@ -53,7 +47,7 @@ def test_a_secret_leaves_every_part_of_a_draft():
         metadata={"password": PASSWORD, FIELDS: json.dumps({"why": f"see {TOKEN}", "password": PASSWORD})},
         uri=f"https://quay.example.org/a?access_token={made(24)}",
     )
-    clean = purified(one)
+    clean = purified(one, redactor=DEFAULT)
     shown = repr(clean)
     assert TOKEN not in shown
     assert PASSWORD not in shown
@@ -64,7 +58,7 @@ def test_a_secret_leaves_every_part_of_a_draft():
 
 def test_a_pure_draft_is_the_same_object_and_a_path_stays():
     one = draft("The tide table is cached.", tags=("", "a"), uri=f"/notes/{TOKEN}.md")
-    assert purified(one) is one
+    assert purified(one, redactor=DEFAULT) is one
 
 
 @pytest.mark.parametrize(
@@ -80,7 +74,7 @@ def test_a_pure_draft_is_the_same_object_and_a_path_stays():
     ],
 )
 def test_what_is_private_is_left_out(text, left):
-    assert purified_text(text) == left
+    assert purified_text(text, redactor=DEFAULT) == left
 
 
 @pytest.mark.parametrize(
@@ -102,7 +96,10 @@ def test_what_memory_said_is_left_out_whole_cut_and_quoted(text, left):
 
 
 def test_a_title_that_was_private_goes_with_it():
-    clean = purified(draft("<private># The merger\n\nbig</private>\nThe tide is high.", title="The merger"))
+    clean = purified(
+        draft("<private># The merger\n\nbig</private>\nThe tide is high.", title="The merger"),
+        redactor=DEFAULT,
+    )
     assert clean.title == ""
     assert "merger" not in clean.text
 
@@ -110,7 +107,9 @@ def test_a_title_that_was_private_goes_with_it():
 def test_a_memory_judged_from_a_secret_is_the_same_the_second_time():
     one = draft(f"We decided to log in with {TOKEN} because the quay wants it. It fixed the error.")
     now = datetime(2026, 3, 1, tzinfo=UTC)
-    first, second = (judge(one, now=now, sizes=ChunkingSettings(), rule="off") for _ in range(2))
+    first, second = (
+        judge(one, now=now, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for _ in range(2)
+    )
     assert first == second
     assert all(TOKEN not in chunk.text for chunk in first.chunks)
     assert all("redacted" not in chunk.searchable for chunk in first.chunks)
@@ -118,29 +117,30 @@ def test_a_memory_judged_from_a_secret_is_the_same_the_second_time():
 
 def test_a_memory_of_another_home_is_purified_with_its_summary():
     now = datetime(2026, 3, 1, tzinfo=UTC)
-    apply_rules(store=True)
-    memory = judge(draft(f"log in with {TOKEN}"), now=now, sizes=ChunkingSettings(), rule="off").memory
+    storing = Redactor(stored=True)
+    memory = judge(
+        draft(f"log in with {TOKEN}"), now=now, sizes=ChunkingSettings(), rule="off", redactor=storing
+    ).memory
     assert TOKEN in memory.text
-    apply_rules()
-    clean = purified_memory(memory)
+    clean = purified_memory(memory, redactor=DEFAULT)
     assert TOKEN not in clean.text
     assert clean.content_hash != memory.content_hash
     assert clean.id == memory.id
-    assert purified_memory(clean) is clean
+    assert purified_memory(clean, redactor=DEFAULT) is clean
     assert memory.state is State.PENDING
 
 
 def test_a_person_says_what_is_a_secret_and_what_is_none():
     value = "quay-" + "0042-tide"
     text = f"use {TOKEN} for {value}"
-    before = rules_version()
-    apply_rules(allow=["ghp_.*"], extra=[r"quay-\d{4}-(tide)"])
-    assert purified_text(text) == f"use {TOKEN} for quay-0042-[redacted: secret]"
-    assert purified_text(purified_text(text)) == purified_text(text)
-    assert rules_version() != before
-    apply_rules(store=True)
-    assert purified_text(f"{text} <private>x</private>") == f"{text} "
-    assert TOKEN not in redact(text)[0]
+    wishes = Redactor(allow=("ghp_.*",), extra=(r"quay-\d{4}-(tide)",))
+    clean = f"use {TOKEN} for quay-0042-[redacted: secret]"
+    assert purified_text(text, wishes) == clean
+    assert purified_text(clean, wishes) == clean
+    assert len({rules_version(one) for one in (DEFAULT, wishes, Redactor(stored=True))}) == 3
+    storing = Redactor(stored=True)
+    assert purified_text(f"{text} <private>x</private>", storing) == f"{text} "
+    assert TOKEN not in storing.redact(text)[0]
 
 
 PARTS = st.sampled_from(
@@ -174,12 +174,12 @@ TEXTS = st.lists(st.one_of(PARTS, st.text(max_size=8)), max_size=10).map("".join
 @settings(max_examples=100, deadline=None)
 @given(TEXTS)
 def test_purifying_twice_is_purifying_once(text):
-    once = purified_text(text)
-    assert purified_text(once) == once
+    once = purified_text(text, redactor=DEFAULT)
+    assert purified_text(once, redactor=DEFAULT) == once
 
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_what_is_shown_of_a_stored_text_is_the_stored_text(text):
-    stored = purified_text(text)
-    assert redact(stored) == (stored, 0)
+    stored = purified_text(text, redactor=DEFAULT)
+    assert DEFAULT.redact(stored) == (stored, 0)

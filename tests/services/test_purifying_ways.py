@@ -6,23 +6,15 @@ import string
 import tempfile
 from pathlib import Path
 
-import pytest
 
 from ragmem import __main__, inbox
 from ragmem.__main__ import run
-from ragmem.domain.redaction import apply_rules
 from ragmem.inbox.cautious import cleaned
 from ragmem.services.hand_in import HandIn
 
 CHOOSER = random.Random(9)
 TOKEN = "gh" + "p_" + "".join(CHOOSER.choice(string.ascii_letters + string.digits) for _ in range(36))
 NOTE = f"# The quay\n\nWe decided to log in with {TOKEN} because the error of the old login was a timeout.\n"
-
-
-@pytest.fixture(autouse=True)
-def _shipped_rules():
-    yield
-    apply_rules()
 
 
 def holding(folder: Path, value: str = TOKEN) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from ragmem.catalog.memories import words_of
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services import extracted
 from ragmem.services.judge import judge
 from ragmem.services.reading_ahead import reading_of
@@ -25,17 +26,23 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     ids=["names", "a secret", "many chunks"],
 )
 def test_it_is_what_is_found_without_it(monkeypatch, text):
-    judged = judge(Draft("notes", "/a.md", text, title="A"), now=NOW, sizes=ChunkingSettings(), rule="off")
+    judged = judge(
+        Draft("notes", "/a.md", text, title="A"),
+        now=NOW,
+        sizes=ChunkingSettings(),
+        rule="off",
+        redactor=DEFAULT,
+    )
     item = (judged.memory, judged.chunks)
     monkeypatch.setattr(extracted, "_kept", {})
-    found = extracted.by_rule(*item)
-    reading = reading_of(item)
+    found = extracted.by_rule(*item, DEFAULT)
+    reading = reading_of(item, redactor=DEFAULT)
     monkeypatch.setattr(extracted, "_kept", {})
     reading.keep()
     monkeypatch.setattr(extracted, "extract", None)
 
     assert any(one.entities for one in found)
-    assert extracted.by_rule(*item) == found
+    assert extracted.by_rule(*item, DEFAULT) == found
     assert list(reading.words) == words_of(*item)
 
 
@@ -48,6 +55,7 @@ def test_only_so_many_extractions_are_kept(monkeypatch):
             now=NOW,
             sizes=ChunkingSettings(),
             rule="off",
+            redactor=DEFAULT,
         )
-        reading_of((item.memory, item.chunks)).keep()
+        reading_of((item.memory, item.chunks), redactor=DEFAULT).keep()
         assert len(extracted._kept) <= 2

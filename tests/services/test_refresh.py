@@ -8,6 +8,7 @@ import pytest
 
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.open_work import open_work
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.telling import MAX_CHARS, line_of, plain
 from ragmem.errors import StorageError, UsageError
 from ragmem.memory import Ragmem
@@ -325,7 +326,7 @@ def test_a_line_has_no_secret_and_nothing_that_markdown_reads_as_more(memory):
     )
     one = memory.catalog.memories.get([stored(memory, "x", text)])
     [found] = one.values()
-    line, worth = line_of(found)
+    line, worth = line_of(found, redactor=DEFAULT)
     assert worth > 0
     assert line.startswith("The deploy must never use this token because")
     for mark in (token, "**", "](", "<b>", "<!--", "\n"):
@@ -347,19 +348,19 @@ def test_of_a_record_of_a_decision_the_decision_is_told(memory):
     )
     one = memory.catalog.memories.get([stored(memory, "d", text, metadata={"type": "decision"})])
     [found] = one.values()
-    assert "Use the two layer model for the tides of the north quay." in line_of(found)[0]
+    assert "Use the two layer model for the tides of the north quay." in line_of(found, redactor=DEFAULT)[0]
 
 
 def test_steps_reports_and_questions_are_no_lines():
     for text in ("Add the berth to the form of the skipper.", "Should we add a berth to the form at all?"):
-        assert plain(text) == text
-    assert open_work("## Next steps\n\n- Ask the harbour master for the depth of berth nine\n", most=3) == [
-        "Ask the harbour master for the depth of berth nine"
-    ]
+        assert plain(text, redactor=DEFAULT) == text
+    assert open_work(
+        "## Next steps\n\n- Ask the harbour master for the depth of berth nine\n", most=3, redactor=DEFAULT
+    ) == ["Ask the harbour master for the depth of berth nine"]
     done = "## Next steps\n\n- [x] Ask the harbour master for the depth of berth nine\n"
-    assert open_work(done, most=3) == []
+    assert open_work(done, most=3, redactor=DEFAULT) == []
     other = "## Done\n\n- Asked the harbour master for the depth of berth nine\n"
-    assert open_work(other, most=3) == []
+    assert open_work(other, most=3, redactor=DEFAULT) == []
 
 
 def test_open_work_is_that_of_the_latest_session_that_left_any(filled, tmp_path):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.model import Draft, Kind, Match
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.routing_cues import Route
 from ragmem.memory import Ragmem
 from ragmem.services.operational import state_now
@@ -50,6 +51,7 @@ def asked(memory: Ragmem, text: str, wanted: Route | None = None, *, limit: int 
         Question(text, limit=limit),
         choose(text, wanted),
         open_store=lambda: memory.store,
+        redactor=DEFAULT,
     )
 
 

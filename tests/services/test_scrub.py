@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from ragmem.catalog.backups import back_up as copy_before
 from ragmem.domain.model import Draft, Scope, State
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import UsageError
 from ragmem.memory import Ragmem, now
 from ragmem.services.backup import back_up
@@ -152,7 +153,7 @@ def key_of(memory: Ragmem, name: str) -> str:
 
 
 def scrub(memory: Ragmem, token: str | None, *, backups: str = "rewrite"):
-    what = wanted(token)
+    what = wanted(token, redactor=DEFAULT)
     return memory.scrub(what, memory.plan_scrub(what), backups=backups)
 
 
@@ -231,7 +232,7 @@ def test_what_agents_told_one_another_goes_too(home):
         agents.send(TOKEN, "for you")
         agents.acknowledge(TOKEN, [3])
         agents.publish("build_done", agent=TOKEN, data={"by": TOKEN})
-        planned = memory.plan_scrub(wanted(TOKEN))
+        planned = memory.plan_scrub(wanted(TOKEN, redactor=DEFAULT))
         assert any(path.name == "operational.db" for path in planned.files)
         assert scrub(memory, TOKEN).left == []
         assert [agent.id for agent in agents.agents()] == ["builder"]
@@ -282,7 +283,7 @@ def test_a_plan_changes_nothing_and_never_shows_the_text(home):
     with open_at(home) as memory:
         database = memory.settings.places.data / "memory.db"
         before = rows_of(memory, "SELECT * FROM memories ORDER BY n")
-        planned = memory.plan_scrub(wanted(TOKEN))
+        planned = memory.plan_scrub(wanted(TOKEN, redactor=DEFAULT))
         assert rows_of(memory, "SELECT * FROM memories ORDER BY n") == before
         assert sum(not one.archived for one in planned.memories) == 3
         assert sum(one.archived for one in planned.memories) == 4
@@ -294,7 +295,7 @@ def test_a_plan_changes_nothing_and_never_shows_the_text(home):
 def test_the_files_on_disk_that_still_have_it_are_named(home, base):
     # The memories tell of the folder in which they were made.
     with open_at(home) as memory:
-        planned = memory.plan_scrub(wanted(TOKEN))
+        planned = memory.plan_scrub(wanted(TOKEN, redactor=DEFAULT))
     assert {path.name for path in planned.sources} == {"quay.md", "after.md", "only.md"}
 
 
@@ -332,7 +333,7 @@ def test_all_secrets_of_a_home_from_before_redaction_go(home, monkeypatch):
 
 def test_a_pattern_takes_what_it_matches_and_nothing_else(home):
     with open_at(home) as memory:
-        what = wanted(r"Zanzibar\d+Quay(-proxy)?", regex=True)
+        what = wanted(r"Zanzibar\d+Quay(-proxy)?", regex=True, redactor=DEFAULT)
         done = memory.scrub(what, memory.plan_scrub(what))
         assert done.left == []
         assert (
@@ -348,18 +349,18 @@ def test_a_pattern_takes_what_it_matches_and_nothing_else(home):
 )
 def test_a_pattern_that_cannot_be_meant_is_refused(pattern, regex, told):
     with pytest.raises(UsageError, match=told):
-        wanted(pattern, regex=regex)
+        wanted(pattern, regex=regex, redactor=DEFAULT)
 
 
 def test_a_pattern_that_would_take_years_is_given_up(monkeypatch):
     monkeypatch.setattr("ragmem.services.scrub_wanted.SECONDS", 0.1)
     with pytest.raises(UsageError, match="takes longer than"):
-        wanted(r"(a+)+b", regex=True).kinds("a" * 40)
+        wanted(r"(a+)+b", regex=True, redactor=DEFAULT).kinds("a" * 40)
 
 
 def test_what_would_be_found_in_its_own_marker_leaves_none():
-    assert wanted("redacted").covered("a redacted word") == "a  word"
-    assert wanted("abcd").covered("ababcdcd") == "ab[redacted: scrubbed]cd"
+    assert wanted("redacted", redactor=DEFAULT).covered("a redacted word") == "a  word"
+    assert wanted("abcd", redactor=DEFAULT).covered("ababcdcd") == "ab[redacted: scrubbed]cd"
 
 
 def test_a_backup_that_cannot_be_opened_is_named_or_deleted(home):

@@ -8,6 +8,7 @@ import pytest
 from ragmem.domain.changes import changes
 from ragmem.domain.lifecycle import LifecyclePolicy
 from ragmem.domain.model import Draft, Kind, Scope, Supersession
+from ragmem.domain.redaction import DEFAULT
 from ragmem.services.context import context
 from ragmem.services.index import index, record_of
 from ragmem.services.judge import judge
@@ -26,9 +27,15 @@ def draft(uri: str, text: str, *, days: float, **more) -> Draft:
 
 def fill(memory, drafts) -> None:
     memory.prepare()
-    items = [judge(one, now=NOW, sizes=memory.settings.chunking, rule="off") for one in drafts]
+    items = [
+        judge(one, now=NOW, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT) for one in drafts
+    ]
     memory.catalog.memories.accept([(item.memory, item.chunks) for item in items])
-    index(memory.catalog, memory.store, [record_of(item.memory, item.chunks) for item in items])
+    index(
+        memory.catalog,
+        memory.store,
+        [record_of(item.memory, item.chunks, redactor=DEFAULT) for item in items],
+    )
 
 
 def supersede(memory) -> list[Supersession]:
@@ -37,7 +44,7 @@ def supersede(memory) -> list[Supersession]:
     dates = {entry.id: entry.memory.event_time for entry in entries}
     found = [
         Supersession(one.older, one.newer, dates[one.older], dates[one.newer], one.rule, one.reason, NOW)
-        for one in changes(entries)
+        for one in changes(entries, redactor=DEFAULT)
     ]
     memory.catalog.supersessions.put(found)
     return found
@@ -73,7 +80,7 @@ def test_the_newer_memory_stands_in_the_place_of_the_older_and_tells_what_was_be
     (former,) = answer.matches[0].replaced
     assert former.text == OLD
     assert answer.matches[0].terms["superseded"] == answer.matches[0].score
-    shape = match_shape(answer.matches[0])
+    shape = match_shape(answer.matches[0], redactor=DEFAULT)
     assert shape["superseded_by"] is None
     assert shape["replaced"][0]["event_time"] == "2025-11-13T12:00:00Z"
     assert shape["replaced"][0]["until"] == "2026-02-21T12:00:00Z"
@@ -92,8 +99,8 @@ def test_a_question_for_what_was_before_needs_no_flag(ferry):
 
 
 def test_a_context_shows_only_what_holds_unless_it_is_asked_for_history(ferry):
-    assert OLD not in context(asked(ferry)).text
-    shown = context(asked(ferry, history=True)).text
+    assert OLD not in context(asked(ferry), redactor=DEFAULT).text
+    shown = context(asked(ferry, history=True), redactor=DEFAULT).text
     assert OLD in shown
     assert "| superseded by " in shown
 

@@ -26,6 +26,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.extraction_answer import Answer
 from ragmem.domain.extraction_prompt import text_key
 from ragmem.domain.model import Entity, Memory, Scope, State, Tier, content_hash, memory_id
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.services.exporting import export
 from ragmem.services.index import index_pending
@@ -72,7 +73,9 @@ class Place:
 
     def add(self, *memories: Memory) -> None:
         self.catalog.prepare()
-        self.contents.write_memories([(one, chunks_of(one, ChunkingSettings())) for one in memories])
+        self.contents.write_memories(
+            [(one, chunks_of(one, ChunkingSettings(), redactor=DEFAULT)) for one in memories]
+        )
         index_pending(self.catalog, self.store)
 
     def moved_to(self, other: "Place", **more):

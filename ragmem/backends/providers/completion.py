@@ -11,7 +11,6 @@ from ragmem.backends.providers.provider import Ask, ChatProtocol, Image, Part, P
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.streaming import Stream
 from ragmem.backends.providers.transport import CHARACTERS_PER_TOKEN, Account, Transport
-from ragmem.domain.redaction import redact
 from ragmem.errors import BackendError
 
 IMAGE_CHARACTERS = 6_000
@@ -66,7 +65,7 @@ class ProviderLanguageModel:
         return self._completed(ask, len(prompt) + len(system) + IMAGE_CHARACTERS)
 
     def _ask(self, prompt: str, system: str, max_tokens: int, schema: Mapping[str, Any] | None) -> Ask:
-        asked, told = (_valid(redact(text)[0]) for text in (prompt, system))
+        asked, told = (_valid(self._settings.redactor.redact(text)[0]) for text in (prompt, system))
         return Ask(self._settings.model, asked, told, max_tokens, schema)
 
     def _completed(self, ask: Ask, characters: int) -> str:

@@ -17,7 +17,6 @@ from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.threads import side_by_side
 from ragmem.backends.providers.transport import Account, Tokens, Transport
 from ragmem.backends.providers.vectors import batches, cleaned, unit_rows
-from ragmem.domain.redaction import redact
 from ragmem.errors import BackendError
 from ragmem.ports import Purpose, Role
 
@@ -83,7 +82,10 @@ class ProviderEmbedder:
             return np.zeros((0, self.dimensions), np.float32)
         given = self._settings
         prefix = given.query_prefix if role == "query" else given.document_prefix
-        sent = [cleaned(redact(text)[0], prefix=prefix, window=self._window) for text in texts]
+        sent = [
+            cleaned(self._settings.redactor.redact(text)[0], prefix=prefix, window=self._window)
+            for text in texts
+        ]
         # Each text once: repeated ones cost nothing, and all get the same vector.
         found = self._remembered(sent) if role == "query" else {}
         wanted = [text for text in dict.fromkeys(sent) if text not in found]

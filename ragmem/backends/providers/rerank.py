@@ -16,7 +16,6 @@ from ragmem.backends.providers.provider import Provider, Request, RerankProtocol
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.transport import Account, Tokens, Transport
 from ragmem.backends.providers.vectors import cleaned
-from ragmem.domain.redaction import redact
 
 WINDOW = 1_000
 """Tokens of a text that are sent at most; a chunk has a few hundred."""
@@ -67,8 +66,8 @@ class ProviderReranker:
         """Return a score for each text (n,), higher is better; no texts need no request."""
         if not texts:
             return np.zeros(0, np.float32)
-        asked = cleaned(redact(query)[0], prefix="", window=WINDOW)
-        sent = [cleaned(redact(text)[0], prefix="", window=WINDOW) for text in texts]
+        asked = cleaned(self._settings.redactor.redact(query)[0], prefix="", window=WINDOW)
+        sent = [cleaned(self._settings.redactor.redact(text)[0], prefix="", window=WINDOW) for text in texts]
         request = self._protocol.request(self._settings.model, asked, sent)
 
         def tokens(answer: Any) -> Tokens | None:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from ragmem.domain.redaction import DEFAULT, Redactor
 from ragmem.errors import ConfigError
 from ragmem.ports import Meter, Purpose
 
@@ -43,6 +44,7 @@ class Settings:
     api_version: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     meter: Meter | None = field(default=None, repr=False)
+    redactor: Redactor = DEFAULT
 
     @property
     def place(self) -> str:
@@ -89,6 +91,7 @@ def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
     except TypeError as error:
         raise _wrong(section, "body", body, f"a table that JSON can say ({error})") from None
     given.update(purpose=purpose, body=body, meter=cast("Meter | None", options.get("meter")))
+    given["redactor"] = options.get("redactor") or DEFAULT
     return Settings(**given)
 
 

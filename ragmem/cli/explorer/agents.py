@@ -5,7 +5,6 @@ from typing import Any
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.domain.redaction import redact
 from ragmem.memory import Ragmem
 
 
@@ -30,10 +29,10 @@ class Agents(ListPane):
                         one.id,
                         f"{one.status} (stale)" if one.stale else one.status,
                         one.last_seen.strftime("%Y-%m-%d %H:%M"),
-                        redact(one.current_task)[0],
+                        memory.redactor.redact(one.current_task)[0],
                     ),
                     key=one.id,
-                    detail=f"{one.id}\n{one.status}\n\n{redact(one.current_task)[0]}",
+                    detail=f"{one.id}\n{one.status}\n\n{memory.redactor.redact(one.current_task)[0]}",
                 )
                 for one in memory.agents.agents()
             ]

@@ -6,6 +6,7 @@ from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.memories import beginning, named
 from ragmem.cli.explorer.table import Column, Row
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem
 from ragmem.services.connection_list import Linked, hubs
 
@@ -22,13 +23,13 @@ LINKED_COLUMNS = (
 )
 
 
-def linked_row(one: Linked) -> Row:
+def linked_row(one: Linked, redactor: Redactor) -> Row:
     """Return the line of what a memory is connected with."""
     memory, link = one.memory, one.connection
     return Row(
         (
             f"{link.strength:.2f}",
-            named(memory),
+            named(memory, redactor=redactor),
             f"{link.cosine:.2f}",
             f"{link.shared:.2f}",
             memory.event_time.strftime("%Y-%m-%d"),
@@ -37,7 +38,7 @@ def linked_row(one: Linked) -> Row:
         key=memory.short_id,
         opens=("memory", memory.id),
         path=memory.uri,
-        detail=beginning(memory),
+        detail=beginning(memory, redactor=redactor),
     )
 
 
@@ -63,7 +64,7 @@ class Connections(ListPane):
             Row(
                 (
                     f"{one.connections:,}",
-                    named(one.memory),
+                    named(one.memory, redactor=memory.redactor),
                     one.memory.kind.value,
                     one.memory.source,
                     one.memory.short_id,
@@ -71,7 +72,7 @@ class Connections(ListPane):
                 key=one.memory.short_id,
                 opens=("connections", one.memory.id),
                 path=one.memory.uri,
-                detail=beginning(one.memory),
+                detail=beginning(one.memory, redactor=memory.redactor),
             )
             for one in found
         ]

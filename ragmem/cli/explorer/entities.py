@@ -5,7 +5,7 @@ from typing import Any
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem
 from ragmem.services.graph_scope import Place
 
@@ -18,16 +18,16 @@ def entity_key(project: str, name: str) -> str:
     return f"{project}\n{name}"
 
 
-def also_called(place: Place) -> str:
+def also_called(place: Place, redactor: Redactor) -> str:
     """Return by which names an entity goes besides, without secrets; only where there are such."""
-    return redact(f"also {', '.join(one.name for one in place.aliases)}")[0]
+    return redactor.redact(f"also {', '.join(one.name for one in place.aliases)}")[0]
 
 
-def row_of(place: Place, project: str) -> Row:
+def row_of(place: Place, project: str, redactor: Redactor) -> Row:
     """Return the line of an entity; `project` is what its project is called."""
     entity = place.entity
-    said, name = redact(entity.description)[0], redact(entity.name)[0]
-    also = f"{also_called(place)}\n" if place.aliases else ""
+    said, name = redactor.redact(entity.description)[0], redactor.redact(entity.name)[0]
+    also = f"{also_called(place, redactor=redactor)}\n" if place.aliases else ""
     return Row(
         (name, entity.type, f"{place.degree:,}", project, " ".join(said.split())),
         key=entity.name,
@@ -55,4 +55,7 @@ class Entities(ListPane):
         names = memory.catalog.projects.names()
         found = memory.graph(self.app.reader.projects).scope.top(MOST, asked.text)
         told = "most connected first" + (f", the first {MOST}" if len(found) == MOST else "")
-        return Page([row_of(one, names.get(one.project, one.project)) for one in found], told=told)
+        return Page(
+            [row_of(one, names.get(one.project, one.project), redactor=memory.redactor) for one in found],
+            told=told,
+        )

@@ -11,7 +11,7 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import RagmemError
 from ragmem.services.graph_evidence import Told
 from ragmem.services.graph_views import EntityView, Neighbour
@@ -54,54 +54,59 @@ class EntityScreen(TabbedScreen):
         with TabPane("3 Said", id="said"), VerticalScroll():
             yield Plain(classes="plain", id="said-lines")
 
-    def on_mount(self) -> None:
+    def on_mount(self, redactor: Redactor) -> None:
         """Read the entity."""
-        self.run_worker(self._load(), exclusive=True)
+        self.run_worker(self._load(redactor=redactor), exclusive=True)
 
-    async def _load(self) -> None:
+    async def _load(self, redactor: Redactor) -> None:
         try:
             views = await self.app.reader.run(
                 lambda memory: memory.graph([self._project]).entity(self._entity, limit=MOST)
             )
         except RagmemError as error:
-            self.tell(redact(self._entity)[0], error.told)
+            self.tell(redactor.redact(self._entity)[0], error.told)
             return
-        self._fill(views[0])
+        self._fill(views[0], redactor=redactor)
         self.take_focus()
 
-    def _fill(self, view: EntityView) -> None:
+    def _fill(self, view: EntityView, redactor: Redactor) -> None:
         place = view.place
         facts = [place.entity.type, f"{place.degree:,} relations"]
         if view.memories is not None:
             facts.append(f"in {view.memories:,} memories")
         if place.aliases:
-            facts.append(also_called(place))
-        self.tell(redact(place.entity.name)[0], ", ".join(facts))
-        self.table("told").fill([_told(one) for one in view.told])
-        self.table("near").fill([_near(one, place.project) for one in view.neighbours])
+            facts.append(also_called(place, redactor=redactor))
+        self.tell(redactor.redact(place.entity.name)[0], ", ".join(facts))
+        self.table("told").fill([_told(one, redactor=redactor) for one in view.told])
+        self.table("near").fill([_near(one, place.project, redactor=redactor) for one in view.neighbours])
         self.count("memories", view.memories if view.memories is not None else len(view.told))
         self.count("neighbours", place.degree)
-        self.query_one("#said-lines", Plain).update(redact(place.entity.description)[0])
+        self.query_one("#said-lines", Plain).update(redactor.redact(place.entity.description)[0])
 
     def own_key(self) -> str:
         """Return the entity's name."""
         return self._entity
 
 
-def _told(one: Told) -> Row:
+def _told(one: Told, redactor: Redactor) -> Row:
     short = one.memory_id[:SHORT_ID_LENGTH]
     return Row(
-        (one.event_time.strftime("%Y-%m-%d"), redact(one.text)[0], redact(one.title)[0], short),
+        (
+            one.event_time.strftime("%Y-%m-%d"),
+            redactor.redact(one.text)[0],
+            redactor.redact(one.title)[0],
+            short,
+        ),
         key=short,
         opens=("memory", one.memory_id),
     )
 
 
-def _near(one: Neighbour, project: str) -> Row:
+def _near(one: Neighbour, project: str, redactor: Redactor) -> Row:
     name = one.entity.name
-    how = redact(one.relation.keywords)[0]
+    how = redactor.redact(one.relation.keywords)[0]
     return Row(
-        (redact(name)[0], f"{one.relation.weight:g}", one.entity.type, how),
+        (redactor.redact(name)[0], f"{one.relation.weight:g}", one.entity.type, how),
         key=name,
         opens=("entity", entity_key(project, name)),
     )

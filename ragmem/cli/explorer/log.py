@@ -5,7 +5,6 @@ from typing import Any
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.domain.redaction import redact
 from ragmem.memory import Ragmem
 
 MOST = 500
@@ -23,7 +22,9 @@ class Log(ListPane):
         runs = {run.run for run in memory.catalog.archive.runs()}
         rows = []
         for entry in memory.catalog.log.entries(limit=MOST):
-            parts = [f"{name} {redact(str(value))[0]}" for name, value in entry["detail"].items()]
+            parts = [
+                f"{name} {memory.redactor.redact(str(value))[0]}" for name, value in entry["detail"].items()
+            ]
             undo = entry["detail"].get("run") in runs
             at = entry["at"].strftime("%Y-%m-%d %H:%M")
             how = f"\n\nragmem gc --undo --run {entry['detail']['run']}" if undo else ""

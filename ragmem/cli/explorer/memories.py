@@ -7,7 +7,7 @@ from ragmem.cli.explorer.filtering import Asked, chosen
 from ragmem.cli.explorer.listing import PAGE, ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Kind, Memory, State, Tier
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem
 from ragmem.services.scope import known_sources
 
@@ -24,18 +24,18 @@ COLUMNS = (
 )
 
 
-def named(memory: Memory) -> str:
+def named(memory: Memory, redactor: Redactor) -> str:
     """Return what people know a memory by, without secrets."""
-    return redact(memory.title or memory.uri or memory.text[:80])[0]
+    return redactor.redact(memory.title or memory.uri or memory.text[:80])[0]
 
 
-def row_of(memory: Memory) -> Row:
+def row_of(memory: Memory, redactor: Redactor) -> Row:
     """Return the line of a memory."""
     return Row(
         (
             memory.event_time.strftime("%Y-%m-%d"),
             memory.kind.value,
-            named(memory),
+            named(memory, redactor=redactor),
             memory.source,
             memory.state.value,
             memory.short_id,
@@ -43,19 +43,19 @@ def row_of(memory: Memory) -> Row:
         key=memory.short_id,
         opens=("memory", memory.id),
         path=memory.uri,
-        detail=beginning(memory),
+        detail=beginning(memory, redactor=redactor),
     )
 
 
-def beginning(memory: Memory) -> str:
+def beginning(memory: Memory, redactor: Redactor) -> str:
     """Return where a memory comes from and how it begins, without secrets."""
     facts = (
         f"{memory.short_id}  {memory.event_time:%Y-%m-%d %H:%M}",
         f"{memory.kind.value}, {memory.tier.value}, {memory.state.value}"
         + (", protected" if memory.protected else ""),
-        f"{memory.source}  {short(redact(memory.uri)[0])}",
+        f"{memory.source}  {short(redactor.redact(memory.uri)[0])}",
     )
-    text = redact(memory.text)[0].strip()
+    text = redactor.redact(memory.text)[0].strip()
     cut = text if len(text) <= BEGINNING else text[:BEGINNING].rstrip() + "…"
     return "\n".join(facts) + f"\n\n{cut}"
 
@@ -85,4 +85,4 @@ class Memories(ListPane):
         database = memory.catalog.database
         found, rest = listed(database, wanted, after=after, limit=PAGE)
         total = counted(database, wanted) if after is None else None
-        return Page([row_of(one) for one in found], total, rest)
+        return Page([row_of(one, redactor=memory.redactor) for one in found], total, rest)

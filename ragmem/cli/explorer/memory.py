@@ -19,7 +19,7 @@ from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.cli.explorer.whole import Whole, score_of, told, whole
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import RagmemError
 
 LINKS = 500
@@ -55,11 +55,11 @@ class MemoryScreen(TabbedScreen):
         with TabPane("6 History", id="history"):
             yield Table((Column("at", 20), Column("what", 11), Column("detail")), id="happenings")
 
-    def on_mount(self) -> None:
+    def on_mount(self, redactor: Redactor) -> None:
         """Read the memory."""
-        self.run_worker(self._load(), exclusive=True)
+        self.run_worker(self._load(redactor=redactor), exclusive=True)
 
-    async def _load(self) -> None:
+    async def _load(self, redactor: Redactor) -> None:
         try:
             found = await self.app.reader.run(lambda memory: whole(memory, self.identifier))
         except RagmemError as error:
@@ -72,7 +72,7 @@ class MemoryScreen(TabbedScreen):
             f"{memory.short_id}  {memory.event_time:%Y-%m-%d}  {memory.kind.value}  {memory.source}"
             f"  {memory.tier.value}  {memory.state.value}",
         )
-        self._fill(found)
+        self._fill(found, redactor=redactor)
         self.take_focus()
         await self._draw()
 
@@ -98,24 +98,24 @@ class MemoryScreen(TabbedScreen):
         """Fit the text to the new width."""
         self.redraw()
 
-    def _fill(self, found: Whole) -> None:
+    def _fill(self, found: Whole, redactor: Redactor) -> None:
         facts = Grid.grid(padding=(0, 2, 0, 0))
         facts.add_column(no_wrap=True)
         facts.add_column(overflow="fold")
         for name, value in found.facts:
             facts.add_row(Text(printable(name), style="bold"), Text(printable(value)))
         self.query_one("#fact-lines", Plain).update(facts)
-        score = NO_SCORE if self._match is None else score_of(self._match)
+        score = NO_SCORE if self._match is None else score_of(self._match, redactor=redactor)
         self.query_one("#score-lines", Plain).update(score)
         project = found.memory.scope.project
-        self.table("links").fill([linked_row(one) for one in found.links[:LINKS]])
+        self.table("links").fill([linked_row(one, redactor=redactor) for one in found.links[:LINKS]])
         self.table("names").fill(
             [
-                Row((redact(name)[0],), key=name, opens=("entity", entity_key(project, name)))
+                Row((redactor.redact(name)[0],), key=name, opens=("entity", entity_key(project, name)))
                 for name in found.entities
             ]
         )
-        self.table("happenings").fill([Row(told(one)) for one in found.history])
+        self.table("happenings").fill([Row(told(one, redactor=redactor)) for one in found.history])
         self.count("connections", len(found.links))
         self.count("entities", len(found.entities))
         self.count("history", len(found.history))

@@ -13,7 +13,7 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import ClosingError
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem
 from ragmem.services.gc_items import Item, Plan
 
@@ -68,7 +68,12 @@ class PlanList(ListPane):
         if plan.uncompared:
             summed.append(f"{plan.uncompared:,} not compared yet")
         self.summary = ", ".join(summed)
-        return Page([_row(item) for item in sorted(items, key=lambda one: one.action == "keep")])
+        return Page(
+            [
+                _row(item, redactor=memory.redactor)
+                for item in sorted(items, key=lambda one: one.action == "keep")
+            ]
+        )
 
     def reload(self) -> None:
         """Make the plan anew."""
@@ -85,15 +90,20 @@ class PlanList(ListPane):
         return {"action": sorted({one.action for one in items}), "rule": sorted({one.rule for one in items})}
 
 
-def _row(item: Item) -> Row:
-    name = redact(item.title or item.uri)[0]
+def _row(item: Item, redactor: Redactor) -> Row:
+    name = redactor.redact(item.title or item.uri)[0]
     others = ", ".join(other[:SHORT_ID_LENGTH] for other in item.others)
-    lines = [name, f"{item.action}, {item.rule}", redact(item.reason)[0], short(redact(item.uri)[0])]
+    lines = [
+        name,
+        f"{item.action}, {item.rule}",
+        redactor.redact(item.reason)[0],
+        short(redactor.redact(item.uri)[0]),
+    ]
     if others:
         lines.append(f"with {others}")
     key = item.id[:SHORT_ID_LENGTH]
     return Row(
-        (item.action, item.rule, name, redact(item.reason)[0], key),
+        (item.action, item.rule, name, redactor.redact(item.reason)[0], key),
         key=key,
         opens=("memory", item.id),
         path=item.uri,

@@ -7,7 +7,6 @@ from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.memories import beginning
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.record_types import RecordType
-from ragmem.domain.redaction import redact
 from ragmem.memory import Ragmem
 
 MOST = 500
@@ -43,13 +42,13 @@ class Records(ListPane):
                     (
                         one.memory.event_time.strftime("%Y-%m-%d"),
                         one.type.value,
-                        redact(one.record.title)[0],
+                        memory.redactor.redact(one.record.titled(memory.redactor))[0],
                         one.memory.scope.project,
                         one.memory.short_id,
                     ),
                     key=one.memory.short_id,
                     opens=("memory", one.memory.id),
-                    detail=beginning(one.memory),
+                    detail=beginning(one.memory, redactor=memory.redactor),
                 )
                 for one in found
             ]

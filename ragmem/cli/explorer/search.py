@@ -11,6 +11,7 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.cli.explorer.whole import score_of
 from ragmem.domain.model import Match
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem, now
 from ragmem.services.query import Question
 from ragmem.services.routes import ask_by_route
@@ -83,7 +84,7 @@ class Search(ListPane):
         answer = routed.answer
         evidence = ", ".join(f"{name} {value:.2f}" for name, value in answer.evidence.items())
         told = "   ".join(filter(None, (f"rung: {answer.rung}", *answer.notes, evidence, routed.told)))
-        return Page([_row(match) for match in answer.matches], told=told)
+        return Page([_row(match, redactor=memory.redactor) for match in answer.matches], told=told)
 
     def _say_empty(self, text: str) -> None:
         super()._say_empty(text)
@@ -93,14 +94,15 @@ class Search(ListPane):
             )
 
 
-def _row(match: Match) -> Row:
+def _row(match: Match, redactor: Redactor) -> Row:
     memory = match.memory
     heading = f" / {match.chunk.heading}" if match.chunk.heading else ""
-    detail = f"{named(memory)}{heading}\n\n{found_text(match).strip()}\n\n{score_of(match)}"
+    text = found_text(match, redactor).strip()
+    detail = f"{named(memory, redactor)}{heading}\n\n{text}\n\n{score_of(match, redactor)}"
     return Row(
         (
             f"{match.score:.2f}",
-            named(memory),
+            named(memory, redactor=redactor),
             memory.event_time.strftime("%Y-%m-%d"),
             memory.kind.value,
             memory.source,

@@ -8,7 +8,7 @@ from ragmem.catalog.mentions import Mentions
 from ragmem.cli.common import moment
 from ragmem.cli.explorer.table import short
 from ragmem.domain.model import Match, Memory
-from ragmem.domain.redaction import redact, redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem
 from ragmem.services.code_links import code_of
 from ragmem.services.code_shapes import links_shape
@@ -42,10 +42,10 @@ def whole(memory: Ragmem, identifier: str) -> Whole:
     """Return a memory whole; raises NotFoundError for an id that is not there."""
     found = memory.memory(identifier)
     catalog = memory.catalog
-    text = redact(found.text)[0]
+    text = memory.redactor.redact(found.text)[0]
     return Whole(
         memory=found,
-        title=redact(found.title or found.uri)[0],
+        title=memory.redactor.redact(found.title or found.uri)[0],
         text=text[:LONGEST],
         cut=max(0, len(text) - LONGEST),
         facts=_facts(memory, found),
@@ -57,39 +57,49 @@ def whole(memory: Ragmem, identifier: str) -> Whole:
 
 def _facts(memory: Ragmem, found: Memory) -> list[tuple[str, str]]:
     catalog = memory.catalog
-    shape = memory_shape(found)
+    shape = memory_shape(found, redactor=memory.redactor)
     names = catalog.projects.names()
     facts = [
-        (name.replace("_", " "), _value(names.get(value, value) if name == "project" else value))
+        (
+            name.replace("_", " "),
+            _value(names.get(value, value) if name == "project" else value, redactor=memory.redactor),
+        )
         for name, value in shape.items()
         if name not in _SKIPPED and value not in ("", [], {}, False)
     ]
-    facts += [(str(name), _value(value)) for name, value in shape["metadata"].items()]
+    facts += [
+        (str(name), _value(value, redactor=memory.redactor)) for name, value in shape["metadata"].items()
+    ]
     facts = [(name, short(value) if name == "uri" else value) for name, value in facts]
     facts.append(("id in full", found.id))
     life = life_shape(memory.standing(found.id))
     facts += [("life", _life(life)), ("rule", f"{life['action']}, {life['rule']}: {life['reason']}")]
     superseded, replaced = standing(catalog, found)
     if superseded:
-        because = superseded_shape(superseded)["reason"]
+        because = superseded_shape(superseded, redactor=memory.redactor)["reason"]
         facts.append(("state now", f"{told_superseded(superseded)}: {because}"))
-    facts += [("replaces", f"{former.supersession.older[:12]}, {told_former(former)}") for former in replaced]
+    facts += [
+        ("replaces", f"{former.supersession.older[:12]}, {told_former(former, redactor=memory.redactor)}")
+        for former in replaced
+    ]
     facts += [("merged from", key[:12]) for key in catalog.gc_runs.originals([found.id]).get(found.id, ())]
     chunks = catalog.memories.chunks(found)
     facts.append(("chunks", f"{len(chunks)}"))
-    facts += [("", f"{one.start:,} to {one.end:,}  {redact(one.heading)[0]}") for one in chunks[:40]]
+    facts += [
+        ("", f"{one.start:,} to {one.end:,}  {memory.redactor.redact(one.heading)[0]}") for one in chunks[:40]
+    ]
     for link in links_shape(code_of(catalog, found))[:20]:
         place = f", {link['file']}:{link['line']}" if link["symbol"] else ""
         facts.append(("code", f"{link['symbol'] or link['file']}{place}"))
     if found.summary:
-        facts.append(("summary", redact(found.summary)[0]))
+        facts.append(("summary", memory.redactor.redact(found.summary)[0]))
     return facts
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, redactor: Redactor) -> str:
     if isinstance(value, list):
         return ", ".join(str(one) for one in value)
-    return str(redact_document(value))
+    return str(redactor.redact_document(value))
 
 
 def _life(life: dict[str, Any]) -> str:
@@ -108,7 +118,7 @@ def _life(life: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def score_of(match: Match) -> str:
+def score_of(match: Match, redactor: Redactor) -> str:
     """Return the terms of a score, a line each with a bar for those between 0 and 1."""
     ranks = [
         f"found by {name.removesuffix('_rank')} on place {value:.0f}"
@@ -124,7 +134,7 @@ def score_of(match: Match) -> str:
     if match.duplicates:
         lines += ["", "behind it, the same: " + ", ".join(key[:12] for key in match.duplicates)]
     if match.replaced:
-        lines += ["", *(told_former(former) for former in match.replaced)]
+        lines += ["", *(told_former(former, redactor=redactor) for former in match.replaced)]
     if match.superseded:
         lines += ["", told_superseded(match.superseded)]
     return "\n".join(lines)
@@ -135,6 +145,6 @@ def bar(value: float, width: int = 20) -> str:
     return "█" * round(value * width) + "·" * (width - round(value * width)) if 0 <= value <= 1 else ""
 
 
-def told(one: Happening) -> tuple[str, str, str]:
+def told(one: Happening, redactor: Redactor) -> tuple[str, str, str]:
     """Return when, what and how, without secrets."""
-    return moment(one.at), one.what, redact(one.detail)[0]
+    return moment(one.at), one.what, redactor.redact(one.detail)[0]

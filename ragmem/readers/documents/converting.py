@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import ragmem
+from ragmem.domain.redaction import DEFAULT, Redactor
 from ragmem.readers.documents import wire
 from ragmem.readers.documents.confinement import OUT_OF_MEMORY
 from ragmem.readers.documents.model import Converted, Limits, RefusedError
@@ -53,11 +54,13 @@ class Converter:
         seconds: float = 60.0,
         memory_mb: int = 1_000,
         pictures: bool = False,
+        redactor: Redactor = DEFAULT,
     ) -> None:
         self.limits = limits or Limits()
         self.seconds = seconds
         self.memory_mb = memory_mb
         self.pictures = pictures
+        self.redactor = redactor
         self.peak_mb = 0.0
         """The most memory that the present process has held, as it told with its last answer."""
         self._process: subprocess.Popen[bytes] | None = None
@@ -103,7 +106,12 @@ class Converter:
             self.close()
         process = self._process or self._start()
         asked = wire.request(
-            str(path), self.limits, seconds=self.seconds, memory_mb=self.memory_mb, pictures=self.pictures
+            str(path),
+            self.limits,
+            seconds=self.seconds,
+            memory_mb=self.memory_mb,
+            pictures=self.pictures,
+            redactor=self.redactor,
         )
         self._read += 1
         try:

@@ -11,7 +11,7 @@ from ragmem.config import Settings, SourceSpec
 from ragmem.domain.document_place import place_metadata
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.purity import purified_text
-from ragmem.domain.redaction import beginning
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.dates import time_in_path
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
@@ -67,11 +67,13 @@ class Documents:
         self._max_bytes = wanted.max_file_bytes
         self._describe = describe
         self._elsewhere = elsewhere
+        self._redactor = settings.redactor
         self._converter = Converter(
             self.limits,
             seconds=wanted.seconds,
             memory_mb=wanted.max_memory_mb,
             pictures=describe is not None,
+            redactor=settings.redactor,
         )
 
     def __enter__(self) -> Self:
@@ -115,7 +117,7 @@ class Documents:
                 source=spec.name,
                 uri=_uri(path, part.locator),
                 text=self._text(part),
-                title=_title(title, part),
+                title=_title(title, part, self._redactor),
                 event_time=happened,
                 scope=scope,
                 kind=spec.kind,
@@ -154,7 +156,7 @@ class Documents:
         """
         if not part.pictures:
             return part.text.strip()
-        text = purified_text(part.text)
+        text = purified_text(part.text, self._redactor)
         for picture in part.pictures:
             if picture.mark not in text:
                 continue
@@ -172,11 +174,11 @@ def _uri(path: Path, locator: str) -> str:
     return f"{path}#{locator}" if locator else str(path)
 
 
-def _title(title: str, part: Part) -> str:
+def _title(title: str, part: Part, redactor: Redactor) -> str:
     whole = ", ".join(filter(None, (title, part.label)))
     if part.title and part.title.casefold() not in whole.casefold():
         whole = f"{whole}: {part.title}"
-    return beginning(whole, MAX_TITLE_CHARS)
+    return redactor.beginning(whole, MAX_TITLE_CHARS)
 
 
 def _moment(told: str) -> datetime | None:

@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
 
 LENGTH_BYTES = 8
@@ -27,7 +28,9 @@ def framed(value: dict[str, Any]) -> bytes:
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
-def request(path: str, limits: Limits, *, seconds: float, memory_mb: int, pictures: bool) -> bytes:
+def request(
+    path: str, limits: Limits, *, seconds: float, memory_mb: int, pictures: bool, redactor: Redactor
+) -> bytes:
     """Return the message that asks for one document; `pictures` only where somebody will look at them."""
     return framed(
         {
@@ -36,6 +39,7 @@ def request(path: str, limits: Limits, *, seconds: float, memory_mb: int, pictur
             "seconds": seconds,
             "memory_mb": memory_mb,
             "pictures": pictures,
+            "redactor": asdict(redactor),
         }
     )
 

@@ -7,11 +7,12 @@ import re
 import signal
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ragmem.domain.redaction import beginning
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.documents import confinement, wire
 from ragmem.readers.documents.formats import module_of
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
@@ -54,18 +55,25 @@ def _next(requests: BinaryIO) -> dict[str, Any] | None:
 
 
 def _answered(asked: dict[str, Any]) -> bytes:
+    redactor = _redactor(asked["redactor"])
     try:
         limits = Limits(**asked["limits"])
-        converted = _bounded(_read(asked["path"], limits), limits, pictures=asked["pictures"])
+        converted = _bounded(
+            _read(asked["path"], limits), limits, pictures=asked["pictures"], redactor=redactor
+        )
         return wire.answer(converted, peak_kb=confinement.peak_kb())
     except RefusedError as error:
         # A line may name what the document named.
-        problem = beginning(_line(error.problem), _LONGEST_LINE)
+        problem = redactor.beginning(_line(error.problem), _LONGEST_LINE)
         return wire.refusal(problem, _line(error.hint), peak_kb=confinement.peak_kb())
     except MemoryError:
         os._exit(confinement.OUT_OF_MEMORY)  # what is left of this process cannot be relied on
     except RecursionError:
         return wire.refusal("it is nested too deeply", "", peak_kb=confinement.peak_kb())
+
+
+def _redactor(rules: Mapping[str, Any]) -> Redactor:
+    return Redactor(rules["stored"], tuple(rules["allow"]), tuple(rules["extra"]))
 
 
 def _read(path: str, limits: Limits) -> Converted:
@@ -97,7 +105,7 @@ def _missing(error: ModuleNotFoundError) -> RefusedError:
     return RefusedError(f"it needs {error.name}, which is not installed: {EXTRA}", hint=EXTRA)
 
 
-def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Converted:
+def _bounded(converted: Converted, limits: Limits, *, pictures: bool, redactor: Redactor) -> Converted:
     """Return the document with clean texts, within its characters, and with pictures only where asked for.
 
     No two parts have one place: sheets of one name are told apart by a number.
@@ -120,18 +128,20 @@ def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Convert
         cut += max(0, len(text) - left)
         whole, text = text, text[:left].rstrip()
         left -= len(text)
-        placed = _placed(part, places)
+        placed = _placed(part, places, redactor)
         if text:
             parts.append(replace(placed, text=text, title=_line(part.title), pictures=tuple(shown)))
         elif whole:
             unread.append(placed.locator)
-    warnings = [beginning(_line(each), _LONGEST_LINE) for each in converted.warnings[:_MOST_WARNINGS]]
+    warnings = [
+        redactor.beginning(_line(each), _LONGEST_LINE) for each in converted.warnings[:_MOST_WARNINGS]
+    ]
     if (more := len(converted.warnings) - _MOST_WARNINGS) > 0:
         warnings.append(f"{more:,} more warnings are left out")
     if cut:
         warnings.append(f"{cut:,} characters beyond {limits.characters:,} are left out")
     metadata = {
-        _line(name): beginning(_line(value), _LONGEST_VALUE)
+        _line(name): redactor.beginning(_line(value), _LONGEST_VALUE)
         for name, value in converted.metadata.items()
         if value.strip()
     }
@@ -145,9 +155,12 @@ def _bounded(converted: Converted, limits: Limits, *, pictures: bool) -> Convert
     )
 
 
-def _placed(part: Part, places: Counter[str]) -> Part:
+def _placed(part: Part, places: Counter[str], redactor: Redactor) -> Part:
     """Return a part with a place that no part before has."""
-    locator, label = _line(part.locator).replace("#", "%23"), beginning(_line(part.label), _LONGEST_LABEL)
+    locator, label = (
+        _line(part.locator).replace("#", "%23"),
+        redactor.beginning(_line(part.label), _LONGEST_LABEL),
+    )
     places[locator] += 1
     if (number := places[locator]) > 1:
         locator = f"{locator}&part={number}" if locator else f"part={number}"

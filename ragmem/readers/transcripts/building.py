@@ -10,6 +10,7 @@ import orjson
 from ragmem.domain.exchanges import BEYOND, clip
 from ragmem.domain.model import digest
 from ragmem.domain.purity import purified_text
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import Act, Deed, Exchange
 from ragmem.readers.dates import parse_time
 from ragmem.readers.transcripts.begun import Begun
@@ -56,9 +57,10 @@ class Building:
     read from there, a transcript gives the same exchanges.
     """
 
-    def __init__(self, assistant: str, carried: str = "", position: int = 0) -> None:
+    def __init__(self, assistant: str, carried: str = "", position: int = 0, *, redactor: Redactor) -> None:
         state: dict[str, Any] = orjson.loads(carried) if carried else {}
         self.assistant = assistant
+        self.redactor = redactor
         self.session = str(state.get("session", ""))
         self.agent = str(state.get("agent", ""))
         self.cwd = str(state.get("cwd", ""))
@@ -187,7 +189,7 @@ class Building:
         if now is None or self._repeating or name not in now.calls:
             return
         call, owner = now.calls.pop(name)
-        outcome = outcome_of(call, text, failed=failed)
+        outcome = outcome_of(call, text, failed=failed, redactor=self.redactor)
         if outcome.undone:
             undone = set(map(id, call.acts))
             now.acts = [pair for pair in now.acts if id(pair[1]) not in undone]
@@ -219,7 +221,7 @@ class Building:
             return
         self.closed = self._exchange(now, finished=True)
         following = {
-            "asked": _beginning(now.asked, REPEATED),
+            "asked": _beginning(now.asked, REPEATED, self.redactor),
             "key": now.key,
             "part": now.part + 1,
             "before": self._before,
@@ -267,7 +269,7 @@ class Building:
 
     def _forget(self) -> None:
         if self._open is not None:
-            self._before = _beginning(self._open.asked, REMEMBERED)
+            self._before = _beginning(self._open.asked, REMEMBERED, self.redactor)
         self._open = None
 
     def _know(self, key: str) -> None:
@@ -320,6 +322,6 @@ def _cut(text: str) -> str:
     return text[: ends[-1] if ends else MAX_TEXT - MAX_WORD] + "…"
 
 
-def _beginning(asked: str, most: int) -> str:
+def _beginning(asked: str, most: int, redactor: Redactor) -> str:
     """Return how a question begins, purified, for it is written down beside the position."""
-    return clip(purified_text(asked[: 4 * most + BEYOND]), most)
+    return clip(purified_text(asked[: 4 * most + BEYOND], redactor), most, redactor)

@@ -127,7 +127,7 @@ class Claude:
             if sort == "text" and isinstance(block.get("text"), str) and block["text"] not in _FOR_NOBODY:
                 building.say(block["text"], message=own)
             elif sort == "tool_use":
-                call = call_of(str(block.get("name", "")), block.get("input"))
+                call = call_of(str(block.get("name", "")), block.get("input"), building.redactor)
                 building.call(call, str(block.get("id", "")), message=own)
 
     def _attached(self, record: Mapping[str, Any]) -> None:

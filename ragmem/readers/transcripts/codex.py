@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.domain.redaction import Redactor
 from ragmem.readers.transcripts.building import Building
 from ragmem.readers.transcripts.cleaning import asked_in
 from ragmem.readers.transcripts.records import texts_of, word
@@ -128,13 +129,13 @@ class Codex:
         if sort == "message":
             self._message(payload, at)
         elif sort in {"function_call", "custom_tool_call", "local_shell_call", "tool_call"}:
-            building.call(_call(payload), name)
+            building.call(_call(payload, building.redactor), name)
         elif sort in {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}:
             building.result(name, _output(payload.get("output")))
         elif sort == "web_search_call":
             action = payload.get("action")
             given = action if isinstance(action, dict) else {}
-            building.call(call_of("fetch" if given.get("url") else "search", given))
+            building.call(call_of("fetch" if given.get("url") else "search", given, building.redactor))
         else:
             self._unknown(sort, known=sort in LEFT_OUT)
             return
@@ -158,7 +159,7 @@ class Codex:
             self._building.unknown(sort)
 
 
-def _call(payload: Mapping[str, Any]) -> Call:
+def _call(payload: Mapping[str, Any], redactor: Redactor) -> Call:
     name = str(payload.get("name") or "")
     function, action = payload.get("function"), payload.get("action")
     if not name and isinstance(function, dict):
@@ -174,8 +175,8 @@ def _call(payload: Mapping[str, Any]) -> Call:
     if _SCRIPTS.search(name):
         source = given.get("source") or given.get("code") if isinstance(given, dict) else given
         if isinstance(source, str):
-            return script(source)
-    return call_of(name, given)
+            return script(source, redactor)
+    return call_of(name, given, redactor)
 
 
 def _output(output: Any) -> str:

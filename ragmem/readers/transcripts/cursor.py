@@ -86,7 +86,9 @@ class Cursor:
                 building.say(block["text"])
             elif sort in _CALLS:
                 given = block.get("input", block.get("arguments"))
-                building.call(call_of(str(block.get("name", "")), given), str(block.get("id", "")))
+                building.call(
+                    call_of(str(block.get("name", "")), given, building.redactor), str(block.get("id", ""))
+                )
             elif sort not in {"thinking", "reasoning", "redacted_thinking", "image"}:
                 building.problems[f'unknown block "{str(sort)[:MAX_NAME]}"'] += 1
 

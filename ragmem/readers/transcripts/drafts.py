@@ -8,6 +8,7 @@ import orjson
 
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.phases import phases_of, text_of, title_of
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.signal import is_greeting
 from ragmem.domain.transcript import SOURCE, Deed, Exchange
 from ragmem.readers.files import show
@@ -28,7 +29,12 @@ _EDITS = 20
 
 
 def drafts_of(
-    exchange: Exchange, *, path: Path | str, scope: Scope, modified: datetime | None = None
+    exchange: Exchange,
+    *,
+    path: Path | str,
+    scope: Scope,
+    modified: datetime | None = None,
+    redactor: Redactor,
 ) -> list[Draft]:
     """Return the drafts of an exchange: one, or none where it holds nothing.
 
@@ -43,7 +49,7 @@ def drafts_of(
             source=SOURCE,
             uri=uri_of(exchange, path),
             text=text_of(exchange),
-            title=title_of(exchange, MAX_TITLE),
+            title=title_of(exchange, MAX_TITLE, redactor=redactor),
             event_time=exchange.ended or exchange.began or modified,
             scope=scope,
             metadata=_metadata(exchange),

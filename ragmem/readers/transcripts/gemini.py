@@ -122,7 +122,9 @@ class Gemini:
             if not isinstance(made, dict):
                 continue
             name = str(made.get("id") or f"{own}/{number}")
-            building.call(call_of(str(made.get("name", "")), made.get("args")), name, message=own)
+            building.call(
+                call_of(str(made.get("name", "")), made.get("args"), building.redactor), name, message=own
+            )
             if "result" in made or word(made, "status") in _BROKEN:
                 failed = word(made, "status") in _BROKEN
                 building.result(name, _result(made), failed=failed, message=own)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ragmem.domain.exchanges import BEYOND, clip
 from ragmem.domain.framing import FRAME_TAG
 from ragmem.domain.purity import purified_text
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import Act, Deed
 from ragmem.readers.transcripts.tools import Call
 
@@ -81,10 +82,10 @@ class Outcome:
     undone: bool = False
 
 
-def outcome_of(call: Call, text: str, *, failed: bool = False) -> Outcome:
+def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redactor) -> Outcome:
     """Return what the result of a call tells that is worth remembering."""
     if call.asks:
-        said = clip(purified_text(text[: LOOKED_AT + BEYOND]), MAX_ANSWER)
+        said = clip(purified_text(text[: LOOKED_AT + BEYOND], redactor), MAX_ANSWER, redactor)
         return Outcome((Act(Deed.ADDED, said),) if said and not failed else ())
     if failed and _REJECTED.search(text[:_EXIT_REACH]):
         found = _SAID.search(text[:LOOKED_AT])
@@ -96,33 +97,33 @@ def outcome_of(call: Call, text: str, *, failed: bool = False) -> Outcome:
     broken = code != 0 if code is not None else failed
     if not (broken or call.tests or call.commits or call.pulls):
         return Outcome()
-    text = _ends_of(text)
+    text = _ends_of(text, redactor)
     acts: list[Act] = []
     commits: list[str] = []
     if call.commits:
         for made in _COMMITTED.finditer(text):
             commits.append(made["hash"])
-            acts.append(Act(Deed.COMMITTED, f"{made['hash'][:12]} {_kept(made['subject'])}"))
+            acts.append(Act(Deed.COMMITTED, f"{made['hash'][:12]} {_kept(made['subject'], redactor)}"))
     pulls = tuple(dict.fromkeys(_PULL.findall(text))) if call.pulls else ()
     acts.extend(Act(Deed.REPORTED, address) for address in pulls)
     sums = [found.group().strip("= ") for found in _SUM.finditer(text)] if call.tests else []
     bad = [line for line in dict.fromkeys(sums) if _BAD_SUM.search(line)]
-    told = [_kept(line) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
+    told = [_kept(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
     acts.extend(Act(Deed.REPORTED, line) for line in dict.fromkeys(told))
     if broken or bad:
-        acts.extend(Act(Deed.FAILED, line) for line in _errors(text) if line not in told)
+        acts.extend(Act(Deed.FAILED, line) for line in _errors(text, redactor) if line not in told)
     # A commit that its result names needs no command.
     named = bool(commits) and all(act.deed is Deed.RAN for act in call.acts)
     return Outcome(tuple(acts), tuple(commits), pulls, undone=named)
 
 
-def _ends_of(text: str) -> str:
+def _ends_of(text: str, redactor: Redactor) -> str:
     """Return what is looked at of a result, without blocks that reach over several lines."""
     if len(text) > 2 * LOOKED_AT:
         text = f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
     lowered = text.lower()
     if any(mark in lowered for mark in _BLOCKS):
-        text = purified_text(text)
+        text = purified_text(text, redactor)
     return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
@@ -133,23 +134,25 @@ def _exit_code(text: str) -> int | None:
     return None
 
 
-def _errors(text: str) -> list[str]:
+def _errors(text: str, redactor: Redactor) -> list[str]:
     """Return the lines that name an error, the first ones and the last; without such, the last line."""
     lowered = text.lower()
     first = sorted(at for word in _ERRORS for at in _places(lowered, word))
     last = max((lowered.rfind(word) for word in _ERRORS), default=-1)
-    named = list(dict.fromkeys(filter(None, (_line(text, at) for at in first))))[: MAX_LINES - 1]
-    if last >= 0 and (line := _line(text, last)):
+    named = list(dict.fromkeys(filter(None, (_line(text, at, redactor) for at in first))))[: MAX_LINES - 1]
+    if last >= 0 and (line := _line(text, last, redactor)):
         named = list(dict.fromkeys((*named, line)))
     if named:
         return named
     # A line of a key, or of a manifest, tells by itself of no secret: what stands before it has to.
-    rest = purified_text(text[-LOOKED_AT:]).splitlines()[-20:]
-    return next(([_kept(line)] for line in reversed(rest) if line.strip() and not _NOISE.match(line)), [])
+    rest = purified_text(text[-LOOKED_AT:], redactor).splitlines()[-20:]
+    return next(
+        ([_kept(line, redactor)] for line in reversed(rest) if line.strip() and not _NOISE.match(line)), []
+    )
 
 
-def _kept(line: str) -> str:
-    return clip(purified_text(line[: 4 * MAX_LINE + BEYOND]), MAX_LINE)
+def _kept(line: str, redactor: Redactor) -> str:
+    return clip(purified_text(line[: 4 * MAX_LINE + BEYOND], redactor), MAX_LINE, redactor)
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -164,8 +167,8 @@ def _places(text: str, word: str) -> Iterator[int]:
         at = end if end >= 0 else len(text)
 
 
-def _line(text: str, at: int) -> str:
+def _line(text: str, at: int, redactor: Redactor) -> str:
     """Return the line around a place, in short; nothing for one that says that there is no error."""
     end = text.find("\n", at)
     line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)]
-    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _kept(line)
+    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _kept(line, redactor)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import Exchange
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.building import Building
@@ -65,6 +66,7 @@ def read(
     carried: str | None = None,
     ended: bool = False,
     sidechains: bool = False,
+    redactor: Redactor,
 ) -> Iterator[Step]:
     """Yield the exchanges of a transcript from a position on, in order, and where each leaves off.
 
@@ -81,9 +83,9 @@ def read(
             if name not in ASSISTANTS:
                 raise ReadError(path, Reason.FORMAT, "it is no transcript of " + ", ".join(ASSISTANTS))
             if name == "gemini" and is_document(path, head):
-                yield from _document(path, ended=ended, sidechains=sidechains)
+                yield from _document(path, ended=ended, sidechains=sidechains, redactor=redactor)
                 return
-            building = Building(name, carried or "", position)
+            building = Building(name, carried or "", position, redactor=redactor)
             taker = _TAKERS[name](building, path, sidechains=sidechains)
             for line, after in lines(file, position, torn=ended):
                 _take(line, taker, building)
@@ -98,9 +100,9 @@ def read(
     yield _step(building.left(ended=ended), building, position)
 
 
-def _document(path: Path, *, ended: bool, sidechains: bool) -> Iterator[Step]:
+def _document(path: Path, *, ended: bool, sidechains: bool, redactor: Redactor) -> Iterator[Step]:
     """Yield the exchanges of a document, which is written anew each time and so read from its beginning."""
-    building = Building("gemini")
+    building = Building("gemini", redactor=redactor)
     document = document_in(path)
     if document is None:
         building.problems["broken document"] += 1

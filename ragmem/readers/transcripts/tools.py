@@ -7,6 +7,7 @@ from typing import Any
 
 from ragmem.domain.exchanges import BEYOND, clip
 from ragmem.domain.purity import purified_text
+from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import Act, Deed
 
 MAX_LINE = 160
@@ -144,27 +145,27 @@ class Call:
 NOTHING = Call()
 
 
-def call_of(name: str, arguments: Any) -> Call:
+def call_of(name: str, arguments: Any, redactor: Redactor) -> Call:
     """Return what the call of a tool comes to, by the tool's name in any assistant's spelling."""
     plain = name.rpartition("__")[2] or name
     sort = _SORTS.get(_NAME.sub("", plain.lower()))
     given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
     if sort in _LINES:
         deed, names = _LINES[sort]
-        return _told(deed, _first(given, names))
+        return _told(deed, _first(given, names, redactor=redactor))
     if sort in {"changed", "created", "removed"}:
-        return _edit(sort, given, arguments)
+        return _edit(sort, given, arguments, redactor=redactor)
     if sort == "ran":
-        return run(_command(given, arguments))
+        return run(_command(given, arguments), redactor=redactor)
     if sort == "planned":
-        return Call(tuple(Act(Deed.PLANNED, text) for text in _plan(given)))
+        return Call(tuple(Act(Deed.PLANNED, text) for text in _plan(given, redactor=redactor)))
     if sort in {"quiet", "asking"}:
         return Call(asks=sort == "asking")
     said = next((value for value in given.values() if isinstance(value, str) and value.strip()), "")
     return _told(Deed.RAN, f"{plain} {said}".strip()) if plain else NOTHING
 
 
-def run(command: str) -> Call:
+def run(command: str, redactor: Redactor) -> Call:
     """Return what the running of a command comes to: a look at things, a test, a change or anything else."""
     command = _ENTERED.sub("", command.strip())
     if not command:
@@ -173,11 +174,11 @@ def run(command: str) -> Call:
         return patch(command)
     first, more, _ = command.partition("\n")
     if more and _HEREDOC.search(first):
-        shown = clip(f"{first} …", MAX_LINE)
+        shown = clip(f"{first} …", MAX_LINE, redactor=redactor)
     else:
         # Only its beginning is kept, and a line of a key tells by itself of no secret.
         kept = command[: 4 * MAX_LINE + BEYOND]
-        shown = clip(purified_text(kept) if more else kept, MAX_LINE)
+        shown = clip(purified_text(kept, redactor=redactor) if more else kept, MAX_LINE, redactor=redactor)
     if _looks(command):
         return Call((Act(Deed.READ, f"`{shown}`"),))
     tests = bool(_TESTS.search(command[:4000]))
@@ -198,9 +199,9 @@ def patch(text: str) -> Call:
     return Call(tuple(acts), tuple(files))
 
 
-def script(source: str) -> Call:
+def script(source: str, redactor: Redactor) -> Call:
     """Return what a script that calls tools comes to: its commands and its patches."""
-    calls = [run(_unquoted(found[1])) for found in _SCRIPTED.finditer(source[:MAX_SCRIPT])]
+    calls = [run(_unquoted(found[1]), redactor=redactor) for found in _SCRIPTED.finditer(source[:MAX_SCRIPT])]
     if "*** Begin Patch" in source:
         calls.append(patch(source.replace("\\n", "\n")))
     return Call(
@@ -218,7 +219,7 @@ def _unquoted(written: str) -> str:
     return " ".join(_QUOTES.sub("", written).split()) if written.startswith("[") else _QUOTES.sub("", written)
 
 
-def _edit(sort: str, given: Mapping[str, Any], arguments: Any) -> Call:
+def _edit(sort: str, given: Mapping[str, Any], arguments: Any, redactor: Redactor) -> Call:
     written = (
         arguments
         if isinstance(arguments, str)
@@ -226,7 +227,7 @@ def _edit(sort: str, given: Mapping[str, Any], arguments: Any) -> Call:
     )
     if "*** " in written:
         return patch(written)
-    path = _first(given, _PATHS, whole=True)
+    path = _first(given, _PATHS, whole=True, redactor=redactor)
     if not path or "\n" in path:
         return NOTHING
     return Call((Act(Deed.CREATED if sort == "created" else Deed.CHANGED, path),), (path,))
@@ -236,13 +237,15 @@ def _told(deed: Deed, text: str) -> Call:
     return Call((Act(deed, text),)) if text else NOTHING
 
 
-def _first(given: Mapping[str, Any], names: tuple[str, ...], *, whole: bool = False) -> str:
+def _first(
+    given: Mapping[str, Any], names: tuple[str, ...], *, whole: bool = False, redactor: Redactor
+) -> str:
     for name in names:
         value = given.get(name)
         if isinstance(value, list) and value and isinstance(value[0], str):
             value = value[0]
         if isinstance(value, str) and value.strip():
-            return value.strip() if whole else clip(value, MAX_LINE)
+            return value.strip() if whole else clip(value, MAX_LINE, redactor=redactor)
     return ""
 
 
@@ -260,7 +263,7 @@ def _command(given: Mapping[str, Any], arguments: Any) -> str:
     return ""
 
 
-def _plan(given: Mapping[str, Any]) -> list[str]:
+def _plan(given: Mapping[str, Any], redactor: Redactor) -> list[str]:
     """Return the texts of a plan: of the whole, or of each thing to do."""
     for name in ("plan", "todos", "items"):
         value = given.get(name)
@@ -268,12 +271,12 @@ def _plan(given: Mapping[str, Any]) -> list[str]:
             return [value.strip()]
         if isinstance(value, list):
             said = (
-                _first(item, ("content", "step", "description", "text", "title"))
+                _first(item, ("content", "step", "description", "text", "title"), redactor=redactor)
                 for item in value
                 if isinstance(item, dict)
             )
             return [text for text in said if text]
-    subject = _first(given, ("subject", "title", "overview", "description"))
+    subject = _first(given, ("subject", "title", "overview", "description"), redactor=redactor)
     return [subject] if subject else []
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ragmem.catalog import document_pages
 from ragmem.domain.model import State
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.memory import Ragmem
 from ragmem.serve.asking import readable
 from ragmem.serve.lightrag.document_models import (
@@ -60,7 +60,7 @@ def paginated(memory: Ragmem, request: PaginatedRequest) -> PaginatedResponse:
         )
     pages = -(-total // request.page_size)
     return PaginatedResponse(
-        documents=_shown(found),
+        documents=_shown(found, redactor=memory.redactor),
         pagination=Pagination(
             page=request.page,
             page_size=request.page_size,
@@ -77,7 +77,7 @@ def listed(memory: Ragmem) -> DocumentsResponse:
     """Answer GET /documents."""
     found = document_pages.page(memory.catalog.database, limit=LISTED) if readable(memory) else []
     statuses: dict[str, list[Document]] = {}
-    for one in _shown(found):
+    for one in _shown(found, redactor=memory.redactor):
         statuses.setdefault(one.status, []).append(one)
     return DocumentsResponse(statuses=statuses)
 
@@ -85,7 +85,7 @@ def listed(memory: Ragmem) -> DocumentsResponse:
 def tracked(memory: Ragmem, track_id: str, ids: Sequence[str]) -> TrackStatusResponse:
     """Answer GET /documents/track_status; without documents where nothing is known of it (any more)."""
     found = document_pages.documents(memory.catalog.database, ids) if ids and readable(memory) else []
-    shown = _shown(found)
+    shown = _shown(found, redactor=memory.redactor)
     summary: dict[str, int] = {}
     for one in shown:
         summary[one.status] = summary.get(one.status, 0) + 1
@@ -101,9 +101,9 @@ def _states(wanted: Iterable[Status] | None) -> list[str] | None:
     return [state for state, status in STATUS_OF.items() if status in asked]
 
 
-def _shown(found: Sequence[document_pages.Document]) -> list[Document]:
+def _shown(found: Sequence[document_pages.Document], redactor: Redactor) -> list[Document]:
     # What is shown is covered together, for each search for secrets has its price.
-    texts = redact_document([[one.uri, one.beginning, one.title, *one.tags] for one in found])
+    texts = redactor.redact_document([[one.uri, one.beginning, one.title, *one.tags] for one in found])
     return [
         Document(
             id=one.id,

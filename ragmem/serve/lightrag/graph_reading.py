@@ -19,7 +19,11 @@ def graph(memory: Ragmem, label: str, *, depth: int, limit: int, project: str) -
     document = memory.store.subgraph(
         label, depth=min(depth, MAX_DEPTH), limit=min(limit, MAX_NODES), project=of
     )
-    return answers.graph(told_apart(with_statements(memory, document, of)), memory.catalog.memories.uris)
+    return answers.graph(
+        told_apart(with_statements(memory, document, of)),
+        memory.catalog.memories.uris,
+        redactor=memory.redactor,
+    )
 
 
 def labels(memory: Ragmem, *, project: str) -> list[str]:
@@ -31,14 +35,18 @@ def popular_labels(memory: Ragmem, *, limit: int, project: str) -> list[str]:
     """Answer GET /graph/label/popular: the most connected names first."""
     if not readable(memory):
         return []
-    return answers.popular_labels(memory.store, "", limit=limit, project=_project(memory, project))
+    return answers.popular_labels(
+        memory.store, "", limit=limit, project=_project(memory, project), redactor=memory.redactor
+    )
 
 
 def search_labels(memory: Ragmem, text: str, *, limit: int, project: str) -> list[str]:
     """Answer GET /graph/label/search."""
     if not readable(memory):
         return []
-    return answers.find_labels(memory.store, text, limit=limit, project=_project(memory, project))
+    return answers.find_labels(
+        memory.store, text, limit=limit, project=_project(memory, project), redactor=memory.redactor
+    )
 
 
 def entity_exists(memory: Ragmem, name: str, *, project: str) -> bool:

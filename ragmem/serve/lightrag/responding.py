@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import redact
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError, UsageError
 from ragmem.memory import Ragmem
 from ragmem.serve import answers, asking
@@ -40,8 +40,10 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
         return _bypass(memory, request)
     routed = asking.ask(memory, request)
     answer = routed.answer
-    block, matches = answers.context_block(answer, request)
-    listed = answers.references(matches, content=bool(request.include_chunk_content))
+    block, matches = answers.context_block(answer, request, redactor=memory.redactor)
+    listed = answers.references(
+        matches, content=bool(request.include_chunk_content), redactor=memory.redactor
+    )
     notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
     text = block or answers.NOTHING_FOUND
     answerer = None
@@ -49,7 +51,7 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
         answerer = _answerer(memory, notes)
     # Only what a model is asked names its sources, and to look for secrets in their titles takes time.
     asked = request.only_need_prompt or answerer is not None
-    wanted = _wanted(request, block, _sources(matches, listed) if asked else ())
+    wanted = _wanted(request, block, _sources(matches, listed, redactor=memory.redactor) if asked else ())
     if request.only_need_prompt:
         text = prompt_of(wanted)
     return Prepared(text, listed if request.include_references else None, notes, wanted, answerer)
@@ -104,10 +106,10 @@ def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
         return None
 
 
-def _sources(matches: Sequence[Match], listed: Sequence[Reference]) -> list[str]:
+def _sources(matches: Sequence[Match], listed: Sequence[Reference], redactor: Redactor) -> list[str]:
     """Return a line for each match: its title without secrets, its day and its place."""
     return [
-        f"{redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
+        f"{redactor.redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
         for match, reference in zip(matches, listed, strict=True)
     ]
 

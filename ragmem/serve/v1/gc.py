@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.memory import Ragmem
 from ragmem.serve.failure_models import declared
@@ -36,7 +36,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 
         The plans of the latest three are kept.
         """
-        return shape(jobs.of(identifier))
+        return shape(jobs.of(identifier), redactor=memory.redactor)
 
     @router.get("/runs", operation_id="list_gc_runs", summary="List the runs of gc")
     async def runs(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> Runs:
@@ -97,7 +97,7 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
             if not request.rules and not request.projects:
                 memory.gc_was_seen()
 
-        return _answer(await jobs.begin("plan", work, wait=request.wait), response)
+        return _answer(await jobs.begin("plan", work, wait=request.wait), response, redactor=memory.redactor)
 
     @router.post(
         "/apply",
@@ -124,7 +124,7 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
             )
             job.outcome = asdict(done)
 
-        return _answer(await jobs.begin("apply", work, wait=request.wait), response)
+        return _answer(await jobs.begin("apply", work, wait=request.wait), response, redactor=memory.redactor)
 
     return router
 
@@ -145,18 +145,18 @@ def _undoing(memory: Ragmem, jobs: Jobs) -> APIRouter:
             require(memory)
             job.outcome = asdict(memory.undo_gc(request.run, workers=memory.gc_processes()))
 
-        return _answer(await jobs.begin("undo", work, wait=request.wait), response)
+        return _answer(await jobs.begin("undo", work, wait=request.wait), response, redactor=memory.redactor)
 
     return router
 
 
-def _answer(job: Job, response: Response) -> JobAnswer:
+def _answer(job: Job, response: Response, redactor: Redactor) -> JobAnswer:
     if job.status == "running":
         response.status_code = 202
-    return shape(job)
+    return shape(job, redactor=redactor)
 
 
-def shape(job: Job) -> JobAnswer:
+def shape(job: Job, redactor: Redactor) -> JobAnswer:
     """Return a job as an answer; secrets are replaced."""
     return JobAnswer.model_validate(
         {
@@ -169,16 +169,16 @@ def shape(job: Job) -> JobAnswer:
             "done": job.done,
             "total": job.total,
             "error": job.error.told if job.error else None,
-            "plan": _plan(job.plan, job.most) if job.plan else None,
-            "outcome": redact_document(job.outcome) if job.outcome else None,
+            "plan": _plan(job.plan, job.most, redactor=redactor) if job.plan else None,
+            "outcome": redactor.redact_document(job.outcome) if job.outcome else None,
         }
     )
 
 
-def _plan(plan: Plan, most: int) -> dict[str, Any]:
+def _plan(plan: Plan, most: int, redactor: Redactor) -> dict[str, Any]:
     shown = [item for item in plan.items if item.action != "keep" or item.others]
     counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
-    found: dict[str, Any] = redact_document(
+    found: dict[str, Any] = redactor.redact_document(
         {
             "memories": plan.memories,
             "searched": plan.searched,

@@ -68,7 +68,8 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
             return Records.model_validate(
                 {
                     "records": [
-                        record_shape(one) | {"event_time": described(one.memory)["event_time"]}
+                        record_shape(one, redactor=memory.redactor)
+                        | {"event_time": described(one.memory, redactor=memory.redactor)["event_time"]}
                         for one in found
                     ]
                 }
@@ -98,7 +99,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         def answer() -> ImpactAnswer:
             require(memory)
             found = memory.impact(symbol, project=project, depth=depth, memories=limit)
-            return ImpactAnswer.model_validate(impact_shape(found, limit=limit))
+            return ImpactAnswer.model_validate(impact_shape(found, limit=limit, redactor=memory.redactor))
 
         return await workers.run(answer)
 

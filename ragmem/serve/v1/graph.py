@@ -129,7 +129,7 @@ def _entities(memory: Ragmem, workers: Workers) -> APIRouter:
             if not is_stored(memory):
                 return Entities(entities=[])
             scope = memory.graph(projects_of(memory, project)).scope
-            return Entities.model_validate(top_shape(scope.top(limit, prefix)))
+            return Entities.model_validate(top_shape(scope.top(limit, prefix), redactor=memory.redactor))
 
         return await workers.run(answer)
 
@@ -147,7 +147,7 @@ def _entities(memory: Ragmem, workers: Workers) -> APIRouter:
             views = memory.graph(projects_of(memory, project))
             found = views.entity(name, limit=limit)
             elsewhere = views.scope.elsewhere(found[0].place.entity.name)
-            return EntityWhole.model_validate(entity_shape(found, elsewhere))
+            return EntityWhole.model_validate(entity_shape(found, elsewhere, redactor=memory.redactor))
 
         return await workers.run(answer)
 
@@ -166,7 +166,9 @@ def _entities(memory: Ragmem, workers: Workers) -> APIRouter:
             require(memory)
             views = memory.graph(projects_of(memory, project))
             return EntityTimeline.model_validate(
-                timeline_shape(views.timeline(name, since=moment_of(since), limit=limit))
+                timeline_shape(
+                    views.timeline(name, since=moment_of(since), limit=limit), redactor=memory.redactor
+                )
             )
 
         return await workers.run(answer)
@@ -189,7 +191,7 @@ def _between(memory: Ragmem, workers: Workers) -> APIRouter:
         def answer() -> Ways:
             require(memory)
             found = memory.graph(projects_of(memory, project)).path(start, goal, count=limit)
-            return Ways.model_validate(path_shape(start, goal, found))
+            return Ways.model_validate(path_shape(start, goal, found, redactor=memory.redactor))
 
         return await workers.run(answer)
 
@@ -206,7 +208,7 @@ def _between(memory: Ragmem, workers: Workers) -> APIRouter:
                 return Communities(entities=0, total=0, alone=0, communities=[])
             views = memory.graph(projects_of(memory, project))
             return Communities.model_validate(
-                communities_shape(views.communities(limit=limit, around=around))
+                communities_shape(views.communities(limit=limit, around=around), redactor=memory.redactor)
             )
 
         return await workers.run(answer)

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query
 from ragmem.catalog.archive_pages import archived_page
 from ragmem.domain.decay import published_recency, recency
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import redact
 from ragmem.memory import Ragmem
 from ragmem.serve.v1.asked import cursor as cursor_of
 from ragmem.serve.v1.asked import is_stored, place_of, projects_of, require, told
@@ -140,13 +139,13 @@ def _page(memory: Ragmem, run: str, rule: str, after: str, limit: int) -> Archiv
         limit=limit,
     )
     shapes: list[dict[str, Any]] = [
-        described(one.memory)
+        described(one.memory, redactor=memory.redactor)
         | {
-            "excerpt": first_line(one.memory.text),
+            "excerpt": first_line(one.memory.text, redactor=memory.redactor),
             "run": one.run,
             "rule": one.rule,
             "archived_at": told(one.at),
-            "because": redact(one.reason)[0],
+            "because": memory.redactor.redact(one.reason)[0],
             "successor": one.successor[:SHORT_ID_LENGTH] or None,
         }
         for one in page.items

@@ -6,7 +6,7 @@ from typing import Any
 from ragmem.catalog.listing import counted, listed
 from ragmem.catalog.mentions import Mentions
 from ragmem.domain.model import SHORT_ID_LENGTH, Memory
-from ragmem.domain.redaction import redact, redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import NotFoundError, RagmemError
 from ragmem.memory import Ragmem
 from ragmem.serve.v1.asked import cursor, is_stored, place_of, require, told
@@ -25,10 +25,10 @@ NEAREST = 100
 Fields = dict[str, Any]
 
 
-def described(memory: Memory) -> Fields:
+def described(memory: Memory, redactor: Redactor) -> Fields:
     """Return what lists tell of a memory; moments of any year are RFC 3339."""
     moments = {name: told(getattr(memory, name)) for name in ("event_time", "created_at", "updated_at")}
-    return memory_shape(memory) | moments
+    return memory_shape(memory, redactor=redactor) | moments
 
 
 def page(memory: Ragmem, asked: Listing) -> MemoryPage:
@@ -47,7 +47,11 @@ def page(memory: Ragmem, asked: Listing) -> MemoryPage:
     )
     return MemoryPage.model_validate(
         {
-            "memories": [described(one) | {"excerpt": first_line(one.text)} for one in found],
+            "memories": [
+                described(one, redactor=memory.redactor)
+                | {"excerpt": first_line(one.text, redactor=memory.redactor)}
+                for one in found
+            ],
             "total": counted(database, wanted),
             "next": cursor(asked.order, *rest) if rest else None,
         }
@@ -61,20 +65,20 @@ def whole(memory: Ragmem, identifier: str) -> Whole:
     catalog = memory.catalog
     superseded, replaced = standing(catalog, found)
     return Whole.model_validate(
-        described(found)
+        described(found, redactor=memory.redactor)
         | {
-            "text": redact(found.text)[0],
-            "summary": redact(found.summary)[0],
-            "chunks": redact_document(
+            "text": memory.redactor.redact(found.text)[0],
+            "summary": memory.redactor.redact(found.summary)[0],
+            "chunks": memory.redactor.redact_document(
                 [
                     {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
                     for chunk in catalog.memories.chunks(found)
                 ]
             ),
-            "entities": redact_document(Mentions(catalog.database).names(found.id)),
+            "entities": memory.redactor.redact_document(Mentions(catalog.database).names(found.id)),
             "code": links_shape(code_of(catalog, found)),
-            "superseded_by": superseded_shape(superseded) if superseded else None,
-            "replaced": [former_shape(former) for former in replaced],
+            "superseded_by": superseded_shape(superseded, redactor=memory.redactor) if superseded else None,
+            "replaced": [former_shape(former, redactor=memory.redactor) for former in replaced],
             "merged_from": list(catalog.gc_runs.originals([found.id]).get(found.id, ())),
             "life": life_shape(memory.standing(found.id)),
             "connections": _links(memory, found.id)[:NEAREST],
@@ -99,7 +103,7 @@ def _links(memory: Ragmem, identifier: str) -> list[Fields]:
     return [
         {
             "id": other[:SHORT_ID_LENGTH],
-            "title": redact(known[other].title or known[other].uri)[0],
+            "title": memory.redactor.redact(known[other].title or known[other].uri)[0],
             "strength": round(link.strength, 4),
             "cosine": round(link.cosine, 4),
             "shared": round(link.shared, 4),
@@ -126,7 +130,7 @@ def history(memory: Ragmem, identifier: str) -> History:
         {
             "id": found.short_id,
             "history": [
-                {"at": told(one.at), "what": one.what, "detail": redact(one.detail)[0]}
+                {"at": told(one.at), "what": one.what, "detail": memory.redactor.redact(one.detail)[0]}
                 for one in happenings(memory.catalog, found)
             ],
         }

@@ -33,7 +33,11 @@ def store(memory: Ragmem, request: StoreRequest) -> Stored:
     )
     # The folder that the server was started in says nothing about a text that came over HTTP.
     (draft,) = memory.hand_in([], wish, text=raw, title=request.title).drafts
-    draft = replace(draft, uri=purified_text(request.uri).strip() or f"text:{content_hash(draft.text)[:16]}")
+    draft = replace(
+        draft,
+        uri=purified_text(request.uri, redactor=memory.redactor).strip()
+        or f"text:{content_hash(draft.text)[:16]}",
+    )
     (stored,) = memory.ingest([draft])
     kept = stored.judged.memory
     # It was indexed after it was judged.

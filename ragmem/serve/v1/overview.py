@@ -13,7 +13,6 @@ from pydantic import Field
 
 from ragmem.catalog.idle_mark import signature
 from ragmem.catalog.listing import days, ends
-from ragmem.domain.redaction import redact_document
 from ragmem.memory import Ragmem, now
 from ragmem.ports import Embedder, LanguageModel, Models
 from ragmem.serve.v1.asked import is_stored, told
@@ -98,7 +97,9 @@ def _counts(memory: Ragmem, workers: Workers) -> APIRouter:
             counts = memory.catalog.overview.counts()["project"]
             return Projects(
                 projects=[
-                    ProjectItem(id=one, name=redact_document(names.get(one, one)), memories=count)
+                    ProjectItem(
+                        id=one, name=memory.redactor.redact_document(names.get(one, one)), memories=count
+                    )
                     for one, count in counts.items()
                 ]
             )
@@ -252,7 +253,7 @@ def _examine(memory: Ragmem) -> Health:
             "checked_at": told(now().astimezone(UTC)),
             "checks": [
                 Check.model_validate(
-                    redact_document(
+                    memory.redactor.redact_document(
                         {"name": one.name, "status": one.status, "detail": one.detail, "fix": one.fix}
                     )
                 )
@@ -283,7 +284,7 @@ def _condition(memory: Ragmem, workers: Workers) -> APIRouter:
             entries = memory.catalog.log.entries(limit=limit)
             return LogAnswer.model_validate(
                 {
-                    "log": redact_document(
+                    "log": memory.redactor.redact_document(
                         [
                             {
                                 **entry,

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import redact_document
+from ragmem.domain.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.memory import Ragmem, now
 from ragmem.serve import telling
@@ -98,24 +98,30 @@ def _shape(
         "rung": answer.rung,
         "route": route_shape(routed),
         "projects": None if projects is None else list(projects),
-        "matches": [_match(match, explain=request.explain) for match in answer.matches],
+        "matches": [
+            _match(match, explain=request.explain, redactor=memory.redactor) for match in answer.matches
+        ],
         "notes": [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)],
     }
     if request.explain:
         shape["evidence"] = dict(answer.evidence)
     if request.mode:
-        shape["graph"] = redact_document(answer.graph)
+        shape["graph"] = memory.redactor.redact_document(answer.graph)
     if request.context:
-        shape["context"] = context(answer, max_chars=request.max_chars, home=str(memory.home)).text
+        shape["context"] = context(
+            answer, max_chars=request.max_chars, home=str(memory.home), redactor=memory.redactor
+        ).text
     return shape
 
 
-def _match(match: Match, *, explain: bool) -> dict[str, Any]:
-    shape = match_shape(match, explain=explain) | described(match.memory)
-    return shape | {"explained": list(_explained(match))} if explain else shape
+def _match(match: Match, *, explain: bool, redactor: Redactor) -> dict[str, Any]:
+    shape = match_shape(match, explain=explain, redactor=redactor) | described(
+        match.memory, redactor=redactor
+    )
+    return shape | {"explained": list(_explained(match, redactor=redactor))} if explain else shape
 
 
-def _explained(match: Match) -> Iterator[str]:
+def _explained(match: Match, redactor: Redactor) -> Iterator[str]:
     """Yield why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
     ranks = {name.removesuffix("_rank"): rank for name, rank in match.terms.items() if name.endswith("_rank")}
     if ranks:
@@ -126,4 +132,4 @@ def _explained(match: Match) -> Iterator[str]:
     if match.duplicates:
         yield "behind it: " + ", ".join(key[:12] for key in match.duplicates)
     for former in match.replaced:
-        yield told_former(former)
+        yield told_former(former, redactor=redactor)

@@ -8,7 +8,6 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.figures import Figures
 from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
-from ragmem.domain.redaction import redact
 from ragmem.ports import Store
 from ragmem.services.plots.model import Plot
 
@@ -53,7 +52,7 @@ class Reading:
 
     def shown(self, name: str) -> str:
         """Return a name in one line without secrets."""
-        line = " ".join(redact(name)[0].split())
+        line = " ".join(self.catalog.redactor.redact(name)[0].split())
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
 
     def source_names(self, sources: Sequence[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.transcript import Exchange
 from ragmem.readers.transcripts import Step, read
 
@@ -26,7 +27,7 @@ def write(path: Path, records: Iterable[Any]) -> Path:
 
 def steps(path: Path, **options: Any) -> list[Step]:
     """Return all steps of a transcript."""
-    return list(read(path, **options))
+    return list(read(path, redactor=DEFAULT, **options))
 
 
 def exchanges(path: Path, **options: Any) -> list[Exchange]:

@@ -150,7 +150,7 @@ def ingest(
         raise UsageError(
             "--rebuild goes with --code", hint="ragmem seed --rebuild, or ingest --code --rebuild"
         )
-    moment = now()
+    moment, run = now(), ""
     with open_memory(quiet=quiet) as memory:
         wish = HandIn(
             kind=kind,
@@ -189,6 +189,7 @@ def ingest(
                 }
                 for item in stored
             ]
+            run = next((item.run for item in stored if item.run), "")
             notes = dict.fromkeys(item.note for item in stored if item.note)
             for note in () if quiet else notes:
                 tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
@@ -197,13 +198,14 @@ def ingest(
             {
                 "schema": 1,
                 "dry_run": dry_run,
+                "run": run,
                 "memories": shapes,
                 "problems": problems,
                 "warnings": handed.warnings,
             }
         )
     else:
-        _say(shapes, dry_run=dry_run, quiet=quiet)
+        _say(shapes, dry_run=dry_run, quiet=quiet, run=run)
         for warning in () if quiet else handed.warnings:
             tell(printable(f"warning: {warning}"))
         for problem in problems:
@@ -220,7 +222,7 @@ def _handed(
         return memory.hand_in(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
 
 
-def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool) -> None:
+def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool, run: str) -> None:
     if dry_run:
         table(
             ("id", "tier", "kind", "memory", "because"),
@@ -231,3 +233,5 @@ def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool) -> 
         say(str(shape["id"]))
         if not quiet and sys.stderr.isatty():
             tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))
+    if run and not quiet:
+        tell(f"run {run}; what it stored: ragmem forget --ingest {run} --dry-run")

@@ -138,6 +138,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "resumed": report.resumed,
         "pending": report.pending,
         "note": report.note,
+        "run": report.run,
         "sources": [asdict(tally) for tally in report.tallies],
         "problems": [asdict(problem) for problem in report.problems],
         "characters": report.characters,
@@ -186,6 +187,8 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
         tell(f"failed: {waiting} for vectors, found by full text, finished by the next seed: {report.note}")
     if report.extraction:
         _tell_extraction(report.extraction)
+    if report.run:
+        tell(f"run {report.run}; what it stored: ragmem forget --ingest {report.run} --dry-run")
     for problem in report.problems[:SHOWN_PROBLEMS]:
         reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
         tell(printable(f"{problem.level}: {reason}"))

@@ -233,5 +233,6 @@ def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool, run
         say(str(shape["id"]))
         if not quiet and sys.stderr.isatty():
             tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))
-    if run and not quiet:
+    # Where programs read both streams, `--json` and `ragmem inspect runs` tell it.
+    if run and not quiet and sys.stderr.isatty():
         tell(f"run {run}; what it stored: ragmem forget --ingest {run} --dry-run")

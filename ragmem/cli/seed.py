@@ -188,7 +188,7 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
     if report.extraction:
         _tell_extraction(report.extraction)
     if report.run:
-        tell(f"run {report.run}; what it stored: ragmem forget --ingest {report.run} --dry-run")
+        say(f"run {report.run}")
     for problem in report.problems[:SHOWN_PROBLEMS]:
         reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
         tell(printable(f"{problem.level}: {reason}"))

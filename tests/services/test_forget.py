@@ -1,7 +1,9 @@
 """`ragmem forget`: what it takes out, what it leaves, and that nothing of it comes back by itself."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -34,6 +36,26 @@ def filled(inside, tmp_path):
         (folder / f"{name}.md").write_text(f"# {name}\n\n{TEXT.format(name.title())}\n")
         os.utime(folder / f"{name}.md", (1_772_000_000 + number,) * 2)
     return dict(zip(names, inside("ingest", str(folder), "--quiet").stdout.split(), strict=True))
+
+
+def on_terminal(arguments):
+    """Run a command whose output is a terminal, and return what stands there."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "ragmem", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, **FAKE},
+    ) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 65_536):
+                said += part
+        os.close(ours)
+    assert process.returncode == 0
+    return said.decode()
 
 
 def found(inside):
@@ -142,9 +164,9 @@ def test_what_one_run_stored_is_forgotten_by_its_name(inside, filled, tmp_path):
 def test_the_run_is_told_at_the_end_of_a_seed_and_of_an_ingest(inside, tmp_path):
     note = tmp_path / "note.md"
     note.write_text(TEXT.format("Note"))
-    told = inside("ingest", str(note))
-    assert told.stderr.startswith("run ")
-    assert len(told.stdout.split()) == 1
+    told = on_terminal(["ingest", str(note)])
+    (listed,) = json.loads(inside("inspect", "runs", "--json").stdout)["runs"]
+    assert f"run {listed['run']};" in told
     folder = Path(os.environ["HOME"]) / "vault"
     folder.mkdir()
     (folder / "one.md").write_text(TEXT.format("Seeded"))
@@ -152,8 +174,8 @@ def test_the_run_is_told_at_the_end_of_a_seed_and_of_an_ingest(inside, tmp_path)
     sources.write_text('[sources.vault]\nglob = "~/vault/*.md"\n')
     seeded = inside("seed", "--sources", str(sources))
     run = json.loads(inside("inspect", "runs", "--json").stdout)["runs"][0]["run"]
-    assert f"run {run};" in seeded.stderr
-    assert "run " not in inside("seed", "--sources", str(sources)).stderr
+    assert seeded.stdout.splitlines()[-1] == f"run {run}"
+    assert "run " not in inside("seed", "--sources", str(sources)).stdout
 
 
 # What follows opens the memory of the notes, whose sources a seed reads.

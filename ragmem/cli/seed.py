@@ -156,7 +156,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
 
 
 def _say(report: Any, *, explain: bool, quiet: bool) -> None:
-    if explain:
+    if explain and not quiet:
         rows = [
             (
                 decision.tier.value,
@@ -174,9 +174,12 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
     counts = [[getattr(tally, name) for name in names] for tally in report.tallies]
     if len(counts) > 1:
         counts.append(["total", *(sum(row[column] for row in counts) for column in range(1, len(names)))])
-    table(names, counts)
     if quiet:
+        for problem in report.problems:
+            if problem.level == "failed":
+                tell(printable(f"failed: {problem.place}: {problem.reason}"))
         return
+    table(names, counts)
     if report.resumed:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")

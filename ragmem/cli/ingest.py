@@ -10,8 +10,10 @@ import typer
 from ragmem.cli.common import (
     Bar,
     DryRunOption,
+    ExplainOption,
     JsonOption,
     QuietOption,
+    because,
     open_memory,
     printable,
     say,
@@ -91,6 +93,7 @@ def ingest(
         bool, typer.Option("--rebuild", help="With --code: read and link the whole project again.")
     ] = False,
     dry_run: DryRunOption = False,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -102,10 +105,7 @@ def ingest(
     from ragmem.services.shapes import memory_shape
     from ragmem.services.when import parse_moment
 
-    paths = paths or []
-    if "" in paths:
-        # An unset variable in a script must not store the folder that it happens to run in.
-        raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    paths = _checked(paths or [], explain=explain, dry_run=dry_run)
     if drain:
         if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
             raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
@@ -205,12 +205,22 @@ def ingest(
             }
         )
     else:
-        _say(shapes, dry_run=dry_run, quiet=quiet, run=run)
+        _say(shapes, dry_run=dry_run, explain=explain, quiet=quiet, run=run)
         for warning in () if quiet else handed.warnings:
             tell(printable(f"warning: {warning}"))
         for problem in problems:
             tell(printable(f"failed: {problem}"))
     return EXIT_FAILED if problems else EXIT_OK
+
+
+def _checked(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
+    """Return the paths; raises UsageError for an empty one, and for --explain without --dry-run."""
+    if explain and not dry_run:
+        raise UsageError("--explain goes with --dry-run", hint="ragmem ingest --dry-run --explain PATH")
+    if "" in paths:
+        # An unset variable in a script must not store the folder that it happens to run in.
+        raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    return paths
 
 
 def _handed(
@@ -222,11 +232,14 @@ def _handed(
         return memory.hand_in(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
 
 
-def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool, run: str) -> None:
+def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, quiet: bool, run: str) -> None:
     if dry_run:
         table(
-            ("id", "tier", "kind", "memory", "because"),
-            [(s["id"], s["tier"], s["kind"], s["title"] or s["uri"], s["because"]) for s in shapes],
+            ("id", "tier", "kind", "memory", "path", "because"),
+            [
+                (s["id"], s["tier"], s["kind"], s["title"], s["uri"], because(s["because"], explain=explain))
+                for s in shapes
+            ],
         )
         return
     for shape in shapes:

@@ -95,8 +95,8 @@ _ragmem_folders() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":completions"|":warm") : ;;
-        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log") : ;;
+        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":forget"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":completions"|":warm") : ;;
+        "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log"|"inspect:runs") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
@@ -109,8 +109,8 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
-        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild --dry-run --json -q --quiet -h --help ;;
+        "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
         "feedback") _ragmem_words --session --json -h --help ;;
@@ -121,6 +121,7 @@ _ragmem_options() {
         "refresh") _ragmem_words --file -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
         "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
         "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "forget") _ragmem_words -s --source -p --project --ingest --undo --purge --dry-run -y --yes --allow-large --json -q --quiet -h --help ;;
         "scrub") _ragmem_words -E --regex --backups --allow-large -f --force -y --yes --dry-run --json -q --quiet -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
@@ -150,6 +151,7 @@ _ragmem_options() {
         "inspect config") _ragmem_words --json --sources -h --help ;;
         "inspect usage") _ragmem_words --by --since -n --limit --json -h --help ;;
         "inspect log") _ragmem_words -n --limit --json -h --help ;;
+        "inspect runs") _ragmem_words -n --limit --json -h --help ;;
         "export") _ragmem_words -p --project -s --source -k --kind --since -f --force --dry-run --json -q --quiet -h --help ;;
         "import") _ragmem_words --keep --dry-run --json -q --quiet -h --help ;;
         "backup") _ragmem_words --keep -l --list -f --force --dry-run --json -q --quiet -h --help ;;
@@ -246,6 +248,10 @@ _ragmem_value() {
         "gc:-p"|"gc:--project") action='_ragmem_known project' ;;
         "gc:--budget") action=: ;;
         "gc:--sources") action=_ragmem_files ;;
+        "forget:-s"|"forget:--source") action='_ragmem_known source' ;;
+        "forget:-p"|"forget:--project") action='_ragmem_known project' ;;
+        "forget:--ingest") action='_ragmem_hinted ingested' ;;
+        "forget:--undo") action='_ragmem_hinted run' ;;
         "scrub:--backups") action='_ragmem_words rewrite delete keep' ;;
         "inspect sources:--sources") action=_ragmem_files ;;
         "inspect explore:--theme") action='_ragmem_words auto dark light' ;;
@@ -315,6 +321,7 @@ _ragmem_value() {
         "inspect usage:--since") action=: ;;
         "inspect usage:-n"|"inspect usage:--limit") action=: ;;
         "inspect log:-n"|"inspect log:--limit") action=: ;;
+        "inspect runs:-n"|"inspect runs:--limit") action=: ;;
         "export:-p"|"export:--project") action='_ragmem_known project' ;;
         "export:-s"|"export:--source") action='_ragmem_known source' ;;
         "export:-k"|"export:--kind") action='_ragmem_words preference architecture error research general' ;;
@@ -355,7 +362,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc scrub doctor inspect export import backup restore store models mcp serve agents completions warm ;;
+        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc forget scrub doctor inspect export import backup restore store models mcp serve agents completions warm ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "feedback:0") action='_ragmem_hinted memory' ;;
@@ -364,7 +371,8 @@ _ragmem_argument() {
         "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "check:0") action=_ragmem_files ;;
-        "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log ;;
+        "forget:"*) action='_ragmem_hinted memory' ;;
+        "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log runs ;;
         "inspect memory:0") action='_ragmem_hinted memory' ;;
         "inspect connections:0") action='_ragmem_hinted memory' ;;
         "inspect history:0") action='_ragmem_hinted memory' ;;

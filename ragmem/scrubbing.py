@@ -12,6 +12,8 @@ from ragmem.receiving import Receiving
 if TYPE_CHECKING:
     from ragmem.catalog.catalog import Catalog
     from ragmem.ports import Store
+    from ragmem.services.forget import Forgotten
+    from ragmem.services.forget import Plan as ForgetPlan
     from ragmem.services.progress import Progress
     from ragmem.services.scrub import Backups, Plan, Scrubbed, Tools
     from ragmem.services.scrub_wanted import Wanted
@@ -39,6 +41,25 @@ class Scrubbing(Receiving):
         from ragmem.services.scrub import scrub
 
         return scrub(self._scrubbing(progress), wanted, planned, backups=backups, index=self.index_waiting)
+
+    def purge_forgotten(
+        self, planned: "ForgetPlan", *, allow_large: bool = False, progress: "Progress | None" = None
+    ) -> "Forgotten":
+        """Delete for good what `plan_forget` chose, and search for what is left of it; see `services.forget`.
+
+        There is no undo.
+        """
+        from ragmem.services.forget import purge
+
+        self.require()
+        return purge(self._scrubbing(progress), planned, allow_large=allow_large)
+
+    def end_unfinished_purge(self) -> str:
+        """End a purge that was killed before its bytes were gone; return what is in the way, or nothing."""
+        from ragmem.services.forget import end_unfinished_purge
+
+        self.require()
+        return end_unfinished_purge(self._scrubbing(None))
 
     def _scrubbing(self, progress: "Progress | None") -> "Tools":
         from ragmem.services.progress import Silent

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ragmem.catalog.archive import Archived
     from ragmem.catalog.gc_runs import GcRun
     from ragmem.services.connecting import Connected
+    from ragmem.services.forget import Forgotten
+    from ragmem.services.forget import Plan as ForgetPlan
     from ragmem.services.gc_items import Plan
     from ragmem.services.gc_outcome import Outcome
     from ragmem.services.gc_purge import Purge
@@ -209,16 +211,68 @@ class Tending(Receiving):
         self.require()
         return self.catalog.gc_runs.latest(limit)
 
-    def forget(self, prefixes: Iterable[str]) -> str:
-        """Move memories, named by their ids or beginnings of them, to the archive; return the run for undo.
+    def plan_forget(
+        self,
+        prefixes: Iterable[str] = (),
+        *,
+        sources: Sequence[str] = (),
+        projects: Sequence[str] = (),
+        run: str = "",
+        purge: bool = False,
+    ) -> "ForgetPlan":
+        """Return which memories `forget` and `purge_forgotten` would take out; changes nothing.
 
-        All of them or none. Raises NotFoundError for an id that does not exist.
+        Memories are named by their ids or beginnings of them, by sources, by projects (names, ids or paths),
+        and by the `run` that stored them; all that is given has to be true of each. Raises NotFoundError for
+        what does not exist, UsageError where nothing is given.
         """
-        from ragmem.services.archiving import archive_asked
+        from ragmem.services.forget import choice, plan
+        from ragmem.services.scope import known_sources, named_project
 
         self.require()
-        ids = [self.catalog.memories.resolve(prefix).id for prefix in prefixes]
-        return archive_asked(self.catalog, self.store, ids, rule="asked", now=now())
+        chosen = choice(
+            self.catalog,
+            prefixes,
+            sources=known_sources(self.catalog, self.settings, sources, archived=True),
+            projects=[named_project(self.catalog, name) for name in projects],
+            run=run,
+            purge=purge,
+        )
+        return plan(self.catalog, chosen, purge=purge)
+
+    def forget(
+        self,
+        prefixes: Iterable[str] = (),
+        *,
+        sources: Sequence[str] = (),
+        projects: Sequence[str] = (),
+        run: str = "",
+        allow_large: bool = False,
+    ) -> str:
+        """Move memories to the archive, all of them or none; return the run for `undo_gc`, "" for none.
+
+        They are named as for `plan_forget`, and no seed or hook brings them back. Where not each is named by
+        its id, more than half of all memories go only with `allow_large`. Raises NotFoundError and
+        UsageError, and then nothing was done.
+        """
+        named = list(prefixes)
+        only_ids = bool(named) and not (sources or projects or run)
+        planned = self.plan_forget(named, sources=sources, projects=projects, run=run)
+        return self.apply_forget(planned, allow_large=allow_large or only_ids).run
+
+    def apply_forget(self, planned: "ForgetPlan", *, allow_large: bool = False) -> "Forgotten":
+        """Archive what was planned; see `services.forget`."""
+        from ragmem.services.forget import forget
+
+        self.require()
+        return forget(self.catalog, lambda: self.store, planned, now=now(), allow_large=allow_large)
+
+    def undo_forget(self, run: str) -> "Undone":
+        """Bring back all that a run of `forget` took out, as it was; raises NotFoundError, UsageError."""
+        from ragmem.services.forget import named_run
+
+        self.require()
+        return self.undo_gc(named_run(self.catalog, run))
 
     def _keep_archived(self) -> timedelta:
         return timedelta(days=self.settings.archive.keep_days)

@@ -52,6 +52,7 @@ inspect queue
 inspect usage
 inspect log
 inspect config
+inspect runs
 agents show
 completions
 """

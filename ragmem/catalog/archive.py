@@ -133,6 +133,17 @@ class Archive:
                     found[row[1]] = archived_from(row)
         return found
 
+    def runs_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
+        """Return run -> which of these ids it took out, as far as they lie here."""
+        found: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for run, identifier in connection.execute(
+                    f"SELECT run, id FROM archive WHERE id IN ({marks(batch)}) ORDER BY run, id", batch
+                ):
+                    found.setdefault(run, []).append(identifier)
+        return found
+
     def ids(self) -> set[str]:
         """Return the ids of all that lies here."""
         with self._database.read() as connection:
@@ -148,6 +159,13 @@ class Archive:
         with self._database.read() as connection:
             rows = connection.execute(f"SELECT memory FROM archive WHERE {' AND '.join(conditions)}", values)
             return {orjson.loads(text)["content_hash"] for (text,) in rows}
+
+    def sources(self) -> set[str]:
+        """Return the sources of all that lies here."""
+        with self._database.read() as connection:
+            return {
+                orjson.loads(text)["source"] for (text,) in connection.execute("SELECT memory FROM archive")
+            }
 
     def beginning(self, prefix: str) -> list[str]:
         """Return two at most of the ids in the archive that start so."""

@@ -22,6 +22,7 @@ from ragmem.catalog.projects import Projects
 from ragmem.catalog.schema import prepare
 from ragmem.catalog.sessions import Sessions
 from ragmem.catalog.sqlite import BUSY_TIMEOUT, SQLiteDatabase
+from ragmem.catalog.storing_runs import StoringRuns
 from ragmem.catalog.supersessions import Supersessions
 from ragmem.catalog.transcripts import Transcripts
 from ragmem.catalog.usage import Usage
@@ -60,6 +61,7 @@ class Catalog:
         self.injections = Injections(self.database)
         self.transcripts = Transcripts(self.database)
         self.connections = Connections(self.database)
+        self.storing_runs = StoringRuns(self.database)
 
     @classmethod
     def at(cls, home: Path, redactor: Redactor = DEFAULT, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:

@@ -325,6 +325,62 @@ class Connections:
             )
         return len(rows)
 
+    def standing(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> its connections and by which model it was compared, as JSON for `put_back`.
+
+        Memories that were never compared are absent.
+        """
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                compared = {
+                    key: [digest, model]
+                    for key, digest, model in connection.execute(
+                        "SELECT m.id, c.content_hash, c.model FROM memories m JOIN compared c"
+                        f" ON c.memory = m.n WHERE m.id IN ({marks(batch)})",
+                        batch,
+                    )
+                }
+                links: dict[str, list[list[Any]]] = {key: [] for key in compared}
+                for this, other in (("a", "b"), ("b", "a")):
+                    for key, *rest in connection.execute(
+                        f"SELECT {this}.id, {other}.id, c.cosine, c.shared, c.strength FROM connections c"
+                        " JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
+                        f" WHERE {this}.id IN ({marks(batch)})",
+                        batch,
+                    ):
+                        links.get(key, []).append(rest)
+                found |= {
+                    key: orjson.dumps({"compared": compared[key], "links": sorted(links[key])}).decode()
+                    for key in compared
+                }
+        return found
+
+    def put_back(self, standing: Mapping[str, str]) -> None:
+        """Connect memories that came back as they were, with those of the others that are still there."""
+        known = {key: orjson.loads(text) for key, text in standing.items()}
+        ends = {*known, *(link[0] for one in known.values() for link in one["links"])}
+        with self._database.write() as connection:
+            there: dict[str, tuple[int, str]] = {}
+            for batch in batches(ends):
+                for key, number, project in connection.execute(
+                    f"SELECT id, n, project FROM memories WHERE id IN ({marks(batch)})", batch
+                ):
+                    there[key] = (number, project)
+            for key, one in known.items():
+                if key not in there:
+                    continue
+                number, project = there[key]
+                others = (
+                    (there[other], rest)
+                    for other, *rest in one["links"]
+                    if there.get(other, ("",))[-1] == project
+                )
+                connection.executemany(
+                    _INSERT, [(*sorted((number, other)), *rest) for (other, _), rest in others]
+                )
+                connection.execute(_COMPARED, (number, *one["compared"]))
+
     def scale(self, model: str) -> KeptScale | None:
         """Return the scale of a model's cosines, None where none was measured."""
         if not self._database.exists():

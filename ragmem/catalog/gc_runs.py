@@ -11,7 +11,7 @@ from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import from_stamp, to_stamp
 
-What = Literal["life", "superseded", "made"]
+What = Literal["life", "superseded", "made", "connected"]
 
 _COLUMNS = "run, started_at, ended_at, undone_at, caller, archived, counts"
 
@@ -119,6 +119,14 @@ class GcRuns:
         with self._database.write() as connection:
             connection.execute("DELETE FROM gc_changes WHERE run = ?", (run,))
 
+    def forget_memories(self, ids: Iterable[str]) -> None:
+        """Forget what runs changed of memories that are gone for good, and from what those were merged."""
+        wanted = list(ids)
+        with self._database.write() as connection:
+            for batch in batches(wanted):
+                connection.execute(f"DELETE FROM gc_changes WHERE id IN ({marks(batch)})", batch)
+        self.unlink(wanted)
+
     def merged(self, run: str) -> dict[str, list[str]]:
         """Return the merged memories that a run made, each with the ids of its originals."""
         found: dict[str, list[str]] = {}
@@ -141,6 +149,12 @@ class GcRuns:
                 ):
                     found.setdefault(identifier, []).append(original)
         return found
+
+    def mergers(self) -> list[str]:
+        """Return the ids of all that were ever merged from others."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
+            return [identifier for (identifier,) in rows]
 
     def unfinished(self) -> dict[str, str]:
         """Return merged memory -> one of its originals, where a run was killed before any original went."""

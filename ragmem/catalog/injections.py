@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.rows import from_stamp, to_stamp
@@ -118,6 +119,12 @@ class Injections:
             if not table_exists(self._database, connection, "injections"):
                 return []
             return [_from(row) for row in connection.execute(statement, values)]
+
+    def forget(self, memory_ids: Iterable[str]) -> None:
+        """Forget where memories were injected that are gone for good."""
+        with self._database.write() as connection:
+            for batch in batches(memory_ids):
+                connection.execute(f"DELETE FROM injections WHERE memory IN ({marks(batch)})", batch)
 
     def count(self) -> int:
         """Return how many injections are kept."""

@@ -10,6 +10,7 @@ from ragmem.catalog import edits, lexicon
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.connections import compare_again
 from ragmem.catalog.database import Connection, Database
+from ragmem.catalog.forgotten import are_forgotten, want_again
 from ragmem.catalog.rows import (
     MEMORY_COLUMNS,
     SELECT_MEMORY,
@@ -79,8 +80,8 @@ class Memories:
     ) -> None:
         """Write memories with their chunks and full text in one transaction: the acknowledgement.
 
-        A memory that exists is replaced, but keeps its creation date and recalls. `words` has the `words_of`
-        memories by id, where they have been worked out.
+        A memory that exists is replaced, but keeps its creation date and recalls. What was
+        forgotten is so no more. `words` has the `words_of` memories by id, where they have been worked out.
         """
         # Cutting into words takes longer than writing, and needs no lock.
         known = words or {}
@@ -89,6 +90,7 @@ class Memories:
             for memory, chunks in items
         ]
         with self._database.write() as connection:
+            want_again(connection, [memory for memory, _, _ in prepared])
             searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
             for memory, chunks, analysed in prepared:
                 forget_former_text(connection, memory)
@@ -168,6 +170,11 @@ class Memories:
                     found[memory.id] = memory
         return found
 
+    def forgotten(self, memories: Iterable[Memory]) -> set[str]:
+        """Return the ids of those whose text a person forgot in their project, and nobody stored since."""
+        with self._database.read() as connection:
+            return are_forgotten(connection, memories)
+
     def alike(self, hashes: Iterable[str]) -> list[Memory]:
         """Return the memories whose texts have one of these content hashes."""
         found: list[Memory] = []
@@ -214,6 +221,24 @@ class Memories:
                     )
                 )
         return found
+
+    def select(
+        self, *, sources: Sequence[str] = (), projects: Sequence[str] = (), stored: datetime | None = None
+    ) -> list[str]:
+        """Return the ids of the memories of these sources and projects (none: of all), stored at a moment."""
+        conditions, values = ["1 = 1"], list[str | int]()
+        for column, wanted in (("source", sources), ("project", projects)):
+            if wanted:
+                conditions.append(f"{column} IN ({marks(wanted)})")
+                values += wanted
+        if stored is not None:
+            conditions.append("updated_at = ?")
+            values.append(to_stamp(stored))
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT id FROM memories WHERE {' AND '.join(conditions)} ORDER BY n", values
+            )
+            return [identifier for (identifier,) in rows]
 
     def uris(self, ids: Iterable[str]) -> dict[str, str]:
         """Return id -> uri of those that exist, without reading their texts."""

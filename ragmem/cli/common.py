@@ -37,6 +37,16 @@ SessionOption = Annotated[
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")]
 
 
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="With --dry-run: show all reasons, not the first alone.")
+]
+
+
+def because(reason: str, *, explain: bool) -> str:
+    """Return the first of the reasons for what a text is worth; to `explain` it, all of them."""
+    return reason if explain else reason.partition("; ")[0]
+
+
 def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Ragmem:
     """Return this user's memory; warnings about the configuration, and of a long wait, go to stderr."""
     memory = Ragmem.open(sources_file=sources_file)

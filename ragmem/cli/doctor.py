@@ -115,7 +115,7 @@ def _confirm(count: int, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise UsageError(
             "a repair writes to the memory and nobody is here to ask",
-            hint="look with --dry-run, then say --yes",
+            hint="look at the plan first: ragmem doctor --repair --dry-run",
         )
     if not typer.confirm(f"do {plural(count, 'repair')}?", err=True):
         raise UsageError(

@@ -10,8 +10,10 @@ import typer
 from ragmem.cli.common import (
     Bar,
     DryRunOption,
+    ExplainOption,
     JsonOption,
     QuietOption,
+    because,
     open_memory,
     plural,
     printable,
@@ -100,6 +102,7 @@ def ingest(
         bool, typer.Option("--yes", "-y", help="Do not ask before reading a large folder.")
     ] = False,
     dry_run: DryRunOption = False,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -111,10 +114,7 @@ def ingest(
     from ragmem.services.shapes import memory_shape
     from ragmem.services.when import parse_moment
 
-    paths = paths or []
-    if "" in paths:
-        # An unset variable in a script must not store the folder that it happens to run in.
-        raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    paths = _checked(paths or [], explain=explain, dry_run=dry_run)
     if drain:
         if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
             raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
@@ -159,7 +159,7 @@ def ingest(
         raise UsageError(
             "--rebuild goes with --code", hint="ragmem seed --rebuild, or ingest --code --rebuild"
         )
-    moment = now()
+    moment, run = now(), ""
     with open_memory(quiet=quiet) as memory:
         wish = HandIn(
             kind=kind,
@@ -204,6 +204,7 @@ def ingest(
                 }
                 for item in stored
             ]
+            run = next((item.run for item in stored if item.run), "")
             notes = dict.fromkeys(item.note for item in stored if item.note)
             for note in () if quiet else notes:
                 tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
@@ -212,13 +213,14 @@ def ingest(
             {
                 "schema": 1,
                 "dry_run": dry_run,
+                "run": run,
                 "memories": shapes,
                 "problems": problems,
                 "warnings": handed.warnings,
             }
         )
     else:
-        _say(shapes, dry_run=dry_run, quiet=quiet)
+        _say(shapes, dry_run=dry_run, quiet=quiet, run=run)
         _tell(() if quiet else handed.warnings, problems)
     return EXIT_FAILED if problems else EXIT_OK
 
@@ -276,14 +278,20 @@ def _handed(
         return memory.hand_in(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
 
 
-def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, quiet: bool) -> None:
+def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, quiet: bool, run: str) -> None:
     if dry_run:
         table(
-            ("id", "tier", "kind", "memory", "because"),
-            [(s["id"], s["tier"], s["kind"], s["title"] or s["uri"], s["because"]) for s in shapes],
+            ("id", "tier", "kind", "memory", "path", "because"),
+            [
+                (s["id"], s["tier"], s["kind"], s["title"], s["uri"], because(s["because"], explain=explain))
+                for s in shapes
+            ],
         )
         return
     for shape in shapes:
         say(str(shape["id"]))
         if not quiet and sys.stderr.isatty():
             tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))
+    # Where programs read both streams, `--json` and `ragmem inspect runs` tell it.
+    if run and not quiet and sys.stderr.isatty():
+        tell(f"run {run}; what it stored: ragmem forget --ingest {run} --dry-run")

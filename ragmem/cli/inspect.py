@@ -264,6 +264,35 @@ def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     return EXIT_OK
 
 
+@app.command()
+def runs(limit: LimitOption = None, as_json: JsonOption = False) -> int:
+    """Show the runs that stored memories, latest first; `forget --ingest RUN` takes one out."""
+    with open_memory() as memory:
+        memory.require()
+        found = memory.catalog.storing_runs.latest(limit or 20)
+    if as_json:
+        rows = [
+            {
+                "run": one.run,
+                "at": moment(one.at),
+                "operation": one.operation,
+                "memories": one.memories,
+                "sources": dict(one.sources),
+            }
+            for one in found
+        ]
+        say_json({"schema": 1, "runs": rows})
+        return EXIT_OK
+    table(
+        ("run", "at", "by", "memories", "sources"),
+        [
+            (one.run, moment(one.at), one.operation or "-", one.memories, ", ".join(one.sources))
+            for one in found
+        ],
+    )
+    return EXIT_OK
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(str(item) for item in value)

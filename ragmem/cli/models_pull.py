@@ -183,6 +183,8 @@ def _confirm(model: str, count: int, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError(f'nobody is here to ask whether "{model}" may go', hint="say --yes")
+        raise UsageError(
+            f'nobody is here to ask whether "{model}" may go', hint="`ragmem models list` shows what is there"
+        )
     if not typer.confirm(f"remove {model} ({size(count)})?", err=True):
         raise UsageError("nothing was removed", hint="`ragmem models list` shows what there is")

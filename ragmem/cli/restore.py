@@ -130,6 +130,9 @@ def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
         return
     asked = f"replace {present} by {plural(source.counts.get('memories', 0), 'memory', 'memories')}"
     if not sys.stdin.isatty():
-        raise UsageError(f"this would {asked} and nobody is here to ask", hint="say --yes")
+        raise UsageError(
+            f"this would {asked} and nobody is here to ask",
+            hint="look at it first: ragmem restore FILE --dry-run",
+        )
     if not typer.confirm(f"{asked}?", err=True):
         raise UsageError("nothing was restored", hint="--dry-run only verifies")

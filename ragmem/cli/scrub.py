@@ -97,7 +97,7 @@ def scrub(
         if pattern is not None and large(planned) and not allow_large:
             raise UsageError(
                 f"{len(planned.memories)} of {planned.total} memories have it",
-                hint="look with --dry-run, then say --allow-large",
+                hint="look at them first: add --dry-run",
             )
         if not planned.empty and not yes:
             if not as_json and not quiet and sys.stdin.isatty():
@@ -124,7 +124,7 @@ def _ask(planned: "Plan") -> None:
     what = f"change {plural(len(planned.memories), 'memory', 'memories')} for good"
     if not sys.stdin.isatty():
         raise UsageError(
-            f"this would {what} and nobody is here to ask", hint="look with --dry-run, then say --yes"
+            f"this would {what} and nobody is here to ask", hint="look at the plan first: add --dry-run"
         )
     if not typer.confirm(f"{what}? There is no undo", err=True):
         raise UsageError("nothing was changed", hint="ragmem scrub --dry-run shows the plan")

@@ -9,9 +9,11 @@ import typer
 from ragmem.cli.common import (
     Bar,
     DryRunOption,
+    ExplainOption,
     JsonOption,
     QuietOption,
     SourcesFileOption,
+    because,
     open_memory,
     plural,
     printable,
@@ -21,7 +23,7 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK
+from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -62,6 +64,7 @@ def seed(
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Do not wait for the vectors of transcripts: they follow later.")
     ] = False,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
@@ -85,13 +88,15 @@ def seed(
 
     wish = seed_expect.Wish(expect, junit, github, write_expect).checked(dry_run=dry_run or check)
     verdict = None
-    explain = dry_run and expect is None
+    if explain and not dry_run:
+        raise UsageError("--explain goes with --dry-run", hint="ragmem seed --dry-run --explain")
+    listed = dry_run and expect is None
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         expected = wish.expected(memory)
         report = memory.seed(
             sources=source or (),
             dry_run=dry_run or check,
-            explain=explain,
+            explain=listed,
             rebuild=rebuild,
             llm=not no_llm,
             wait=not no_wait,
@@ -113,9 +118,9 @@ def seed(
         )
     if as_json:
         expectations = {"expectations": seed_expect.shape(verdict)} if verdict else {}
-        say_json(_document(report, explain=explain) | expectations)
+        say_json(_document(report, explain=listed) | expectations)
     else:
-        _say(report, explain=explain, quiet=quiet)
+        _say(report, listed=listed, explain=explain, quiet=quiet)
     if verdict is not None:
         if not as_json:
             seed_expect.say_verdict(verdict)
@@ -138,6 +143,7 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
         "resumed": report.resumed,
         "pending": report.pending,
         "note": report.note,
+        "run": report.run,
         "sources": [asdict(tally) for tally in report.tallies],
         "problems": [asdict(problem) for problem in report.problems],
         "characters": report.characters,
@@ -154,28 +160,32 @@ def _document(report: Any, *, explain: bool) -> dict[str, Any]:
     return document
 
 
-def _say(report: Any, *, explain: bool, quiet: bool) -> None:
-    if explain:
+def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
+    if listed and not quiet:
         rows = [
             (
                 decision.tier.value,
                 decision.change,
                 decision.kind,
-                decision.title or decision.uri,
-                decision.reason,
+                decision.title,
+                decision.uri,
+                because(decision.reason, explain=explain),
             )
             for decision in report.decisions
         ]
         if rows:
-            table(("tier", "change", "kind", "memory", "because"), rows)
+            table(("tier", "change", "kind", "memory", "path", "because"), rows)
             say()
     names = [field.name for field in fields(report.tallies[0])] if report.tallies else []
     counts = [[getattr(tally, name) for name in names] for tally in report.tallies]
     if len(counts) > 1:
         counts.append(["total", *(sum(row[column] for row in counts) for column in range(1, len(names)))])
-    table(names, counts)
     if quiet:
+        for problem in report.problems:
+            if problem.level == "failed":
+                tell(printable(f"failed: {problem.place}: {problem.reason}"))
         return
+    table(names, counts)
     if report.resumed:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
@@ -186,6 +196,8 @@ def _say(report: Any, *, explain: bool, quiet: bool) -> None:
         tell(f"failed: {waiting} for vectors, found by full text, finished by the next seed: {report.note}")
     if report.extraction:
         _tell_extraction(report.extraction)
+    if report.run:
+        say(f"run {report.run}")
     for problem in report.problems[:SHOWN_PROBLEMS]:
         reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
         tell(printable(f"{problem.level}: {reason}"))

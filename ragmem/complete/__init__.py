@@ -38,6 +38,7 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "archived": memories.archived,
     "entity": names.entities,
     "event": names.events,
+    "ingested": memories.ingested,
     "memory": memories.memories,
     "merge": names.merges,
     "model": names.models,

@@ -115,6 +115,27 @@ def runs(prefix: str) -> Pairs:
     return _counted("run", "archive", "max(archived_at) DESC", prefix)
 
 
+def ingested(prefix: str) -> Pairs:
+    """Return runs that stored memories, the latest first."""
+    from ragmem.domain.model import digest  # noqa: PLC0415 - only these runs need it, and it costs 15 ms
+
+    # As `catalog.storing_runs` names them.
+    named = [
+        (digest("stored", stamp)[:8], hint)
+        for stamp, hint in rows(
+            "SELECT updated_at, datetime(updated_at / 1000000, 'unixepoch') || ', ' || count(*)"
+            " FROM memories GROUP BY updated_at ORDER BY updated_at DESC"
+        )
+    ]
+    return [(run, _told_at(hint)) for run, hint in named if run.startswith(prefix.lower())]
+
+
+def _told_at(hint: str) -> str:
+    """Return a moment and a count of memories as a hint."""
+    at, _, count = hint.rpartition(", ")
+    return f"{at}, {told(count)}"
+
+
 def _counted(name: str, table: str, order: str, prefix: str) -> Pairs:
     """Return the values that begin so, each with how many memories have it."""
     ask = f"SELECT {name}, count(*) FROM {table} WHERE {name} >= ? AND {name} < ?"

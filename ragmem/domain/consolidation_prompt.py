@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragmem.domain.framing import framed
 from ragmem.domain.identifiers import identifiers
 from ragmem.domain.loose_json import read_loosely
 
@@ -53,8 +54,7 @@ _AROUND = ".,;:!?()[]{}<>\"'`*_\u2018\u2019\u201c\u201d"
 
 def prompt(merged: str) -> str:
     """Return what a model is asked: the notes as they were merged by rule, which has them by date."""
-    inside = merged.replace("</notes>", "< /notes>")
-    return f"<notes>\n{inside}\n</notes>"
+    return framed(merged, name="notes")
 
 
 def read_draft(answer: str, merged: str, originals: Sequence[str]) -> tuple[str, str, str]:

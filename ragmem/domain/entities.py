@@ -111,7 +111,7 @@ class _Reading:
 
     def plain(self, start: int, words: str) -> Iterator[Mention]:
         """Yield the known names in a run of words in small letters, which may end the name before them."""
-        if "'" not in words and KNOWN_NAMES.keys().isdisjoint(words.split()):
+        if "'" not in words and "\u2019" not in words and KNOWN_NAMES.keys().isdisjoint(words.split()):
             yield from self.extended(start, words)
             return
         for found in re.finditer(r"\S+", words):

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.framing import FIRST_WORDS, FRAME_TAG
+from ragmem.domain.framing import FIRST_WORDS, FRAME_TAG, SUFFIX
 from ragmem.domain.private import left_out
 
 _LESS, _MORE = r"(?:<|&lt;|\\u003c|%3C)", r"(?:>|&gt;|\\u003e|%3E)"
-_TAG = re.compile(rf"{_LESS}(?P<close>\\?/|%2F)?\s{{0,4}}{FRAME_TAG}\s{{0,4}}{_MORE}", re.IGNORECASE)
+_TAG = re.compile(
+    rf"{_LESS}(?P<close>\\?/|%2F)?\s{{0,4}}{FRAME_TAG}(?P<suffix>{SUFFIX})?\s{{0,4}}{_MORE}", re.IGNORECASE
+)
 """A tag of the frame as text, or as JSON, HTML and addresses spell its marks."""
 
 _FILLING = r"(?:[\s>|*#\"'`\\-]|\\[nrt]){0,40}"
@@ -38,12 +40,16 @@ def without_injections(text: str) -> str:
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     begun: int | None = None
+    suffix: str | None = None
     for tag in _TAG.finditer(text):
         if _is_spoken_of(text, tag.start(), tag.end()):
             continue
         if not tag["close"]:
             if begun is None and _BEGUN.match(text, tag.end()):
-                begun = tag.start()
+                begun, suffix = tag.start(), tag["suffix"]
+            continue
+        if begun is not None and tag["suffix"] != suffix:
+            # A block whose text has a tag of the frame has another name, and ends with that alone.
             continue
         if begun is None and (entry := _ENTRY.search(text, at, tag.start())):
             begun = entry.start()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragmem.domain.framing import framed
 from ragmem.domain.loose_json import read_loosely
 from ragmem.domain.methodology import MAX_EXCERPT, Rule, Violation, excerpt
 
@@ -45,8 +46,7 @@ SCHEMA: Mapping[str, Any] = {
 def prompt(text: str, rules: Sequence[Rule]) -> str:
     """Return what a model is asked: the rules by number, and the end of the text."""
     listed = "\n".join(f"{number}. {rule.statement}" for number, rule in enumerate(rules, start=1))
-    inside = text[-MAX_CHARS:].replace("</said>", "< /said>")
-    return f"Rules:\n{listed}\n\n<said>\n{inside}\n</said>"
+    return f"Rules:\n{listed}\n\n{framed(text[-MAX_CHARS:], name='said')}"
 
 
 def read_answer(answer: str, text: str, rules: Sequence[Rule]) -> list[Violation] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ragmem.domain.blocks import Form, units
 from ragmem.domain.chatter import Voice, voice
 from ragmem.domain.exchanges import clip
-from ragmem.domain.framing import inert
+from ragmem.domain.framing import guarded
 from ragmem.domain.lifecycle import EntryType, entry_type
 from ragmem.domain.model import Memory
 from ragmem.domain.protection import protecting
@@ -192,4 +192,4 @@ def plain(text: str, redactor: Redactor) -> str:
     line = _TAG.sub("", line).replace("<!--", "").replace("-->", "")
     if line.count("`") % 2:
         line = line.replace("`", "")
-    return inert(" ".join(line.split())).strip(" -\u2013\u2014|#>")
+    return guarded(" ".join(line.split())).strip(" -\u2013\u2014|#>")

@@ -10,6 +10,12 @@ from ragmem.domain.names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME
 PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
 POSSESSIVE = re.compile(r"['\u2019]s?$")
 
+_NEGATED = re.compile(r"n['\u2019]t$", re.IGNORECASE)
+_CONTRACTED = re.compile(r"['\u2019](?:m|re|ve|ll|d)$", re.IGNORECASE)
+_ELIDED = re.compile(
+    r"(?:[cdjlmnst]|[CDJLMNST](?=['\u2019](?:[^\W\dA-Z_]|[A-Z]{2}))|(?:jus|lors|puis|quoi)?qu|Qu)['\u2019](?=\w)"
+)
+
 _AROUND = "\"'*_,;:!?[]{}<>|=\u2014\u2013\u2022\u2192\u201c\u201d\u2018\u2019\u2705\u274c"
 _AROUND_PLAIN = "(\"'*_,;:!?.)"
 _ENDS_SENTENCE = (".", "!", "?", ":", ";", "|")
@@ -95,6 +101,13 @@ def _slashed(word: str) -> tuple[str, ...]:
     return parts if known and COMMON_WORDS.isdisjoint(parts) else ()
 
 
+def _uncontracted(word: str) -> str:
+    """Return what is left of a contraction (I'm, don't) or elision (l'API); of a negated verb nothing."""
+    if _NEGATED.search(word):
+        return ""
+    return _ELIDED.sub("", _CONTRACTED.sub("", word), count=1)
+
+
 def _bare(raw: str) -> str:
     """Return a word without the punctuation around it, or "" where nothing nameable is left."""
     if len(raw) > 2 * MAX_NAME_CHARS or _TAG.match(raw):
@@ -108,7 +121,7 @@ def _bare(raw: str) -> str:
         word = word.split("(", 1)[0]
     if raw.startswith("__") and word.endswith("__.py"):
         word = f"__{word}"
-    word = POSSESSIVE.sub("", word).strip("~" if not word.startswith("~/") else "")
+    word = POSSESSIVE.sub("", _uncontracted(word)).strip("~" if not word.startswith("~/") else "")
     if word[:1].isupper():
         word = _QUALIFIED.sub("", word)
     return word if any(letter.isalnum() for letter in word) else ""

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragmem.domain.framing import inert
 from ragmem.errors import BackendError
 from ragmem.ports import LanguageModel, Streams
 from ragmem.services.respite import Respite
@@ -15,8 +14,8 @@ MAX_TOKENS = 1024
 LONGEST_HISTORY = 20_000
 """Characters of an earlier conversation that a model is shown, the latest ones."""
 
+_CLOSING = re.compile(r"<(?=\\*\s*/\s*(?:question|sources|conversation))", re.IGNORECASE)
 _CITED = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_CLOSING = re.compile(r"<\s*/\s*(question|sources|conversation)", re.IGNORECASE)
 
 SYSTEM = """\
 You answer a software developer's question from notes of earlier work, which stand in a frame before it. The
@@ -143,5 +142,5 @@ def cited(answer: str, sources: int) -> tuple[int, ...]:
 
 
 def _inside(text: str) -> str:
-    """Return a text that cannot close the frame that it stands in."""
-    return _CLOSING.sub(r"( /\1", inert(text))
+    """Return a text that cannot close the frame it stands in: a backslash stands behind such a bracket."""
+    return _CLOSING.sub(r"<\\", text)

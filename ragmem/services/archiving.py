@@ -6,9 +6,14 @@ from datetime import datetime
 
 from ragmem.catalog.archive import Removal
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.forgotten import remember_forgotten
+from ragmem.catalog.gc_runs import GcChange
 from ragmem.domain.model import digest
 from ragmem.ports import Store
 from ragmem.services.index import forget
+
+FORGET = "forget"
+"""The caller of a run in which a person, or a program on a person's behalf, took memories out."""
 
 MISSING = "missing"
 """The rule for what has left its source; what comes back to the source is taken in again."""
@@ -82,13 +87,21 @@ def irreplaceable(catalog: Catalog, merged: Iterable[str]) -> set[str]:
 def archive_asked(catalog: Catalog, store: Store, ids: Sequence[str], *, rule: str, now: datetime) -> str:
     """Archive memories because somebody said so, all or none; return the name of the run, for `undo`.
 
+    Their texts are known as forgotten from then on, and their connections are kept for an undo.
     Ids that the catalog does not have are ignored.
     """
     run = new_run("forget", now, ids)
 
     def removals() -> list[Removal]:
-        catalog.gc_runs.begin(run, caller="forget", now=now)
+        catalog.gc_runs.begin(run, caller=FORGET, now=now)
         found = [Removal(memory, rule) for memory in catalog.memories.get(ids).values()]
+        with catalog.database.write() as connection:
+            remember_forgotten(connection, (one.memory for one in found), run)
+        catalog.gc_runs.note(
+            run,
+            "connected",
+            [GcChange(key, text, "") for key, text in catalog.connections.standing(ids).items()],
+        )
         catalog.gc_runs.end(run, now=now)
         catalog.log.write("gc", {"run": run, "archived": len(found)}, now=now)
         return found

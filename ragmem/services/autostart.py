@@ -156,7 +156,7 @@ def require_ours(service: Service) -> bool:
         )
     if _digest(content.replace(found[1], "", 1)) != found[1]:
         raise UsageError(
-            f'"{path}" was changed since ragmem wrote it', hint=f'if nothing of it is needed: rm "{path}"'
+            f'"{path}" was changed since ragmem wrote it', hint=f'look at it first: less "{path}"'
         )
     return True
 

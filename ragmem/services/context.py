@@ -1,10 +1,11 @@
 """Render memories as the block that an assistant reads: framed, dated, sourced, and within a budget."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ragmem.domain.excerpts import CHARACTERS_PER_TOKEN, estimate_tokens
-from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING, inert
+from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING
+from ragmem.domain.framing import framed as in_frame
 from ragmem.domain.model import EPISODES, Category, Kind, Memory
 from ragmem.domain.redaction import Redactor
 from ragmem.services.excerpt import Chosen, Excerpt
@@ -144,6 +145,10 @@ def context(
     better one says.
     """
     room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
+    return within(room, lambda less: _context(answer, less, home=home))
+
+
+def _context(answer: Answer, room: Room, *, home: str) -> Context:
     excerpts = distinct(
         Excerpt(
             match.memory,
@@ -191,8 +196,22 @@ def closing(last_line: str) -> str:
 
 def framed(body: Iterable[str], last_line: str) -> str:
     """Return the block; no text in it can close the frame and speak in its own name."""
-    inner = inert("".join(body))
-    return f"{opening()}{inner}{closing(last_line)}"
+    return in_frame(f"{_HEAD}\n{''.join(body)}\n{last_line}")
+
+
+def within(room: Room, build: Callable[[Room], Context]) -> Context:
+    """Return what is built for a room, built for less where its frame takes more than frames mostly do."""
+    wanted = room
+    for _ in range(3):
+        made = build(wanted)
+        tokens, chars = made.tokens, len(made.text)
+        if not made.text or room.holds(tokens, chars):
+            return made
+        wanted = wanted.without(
+            0 if room.tokens is None else max(0, tokens - room.tokens),
+            0 if room.chars is None else max(0, chars - room.chars),
+        )
+    return Context(left_out=made.left_out + len(made.memories))
 
 
 def distinct(excerpts: Iterable[Excerpt]) -> list[Excerpt]:

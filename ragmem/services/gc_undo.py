@@ -83,6 +83,8 @@ def undo(
     with catalog.database.write():
         _superseded_as_before(catalog, target)
         _lives_as_before(catalog, target, now=now)
+        connected = catalog.gc_runs.changes(target, "connected")
+        catalog.connections.put_back({change.id: change.before for change in connected})
         catalog.gc_runs.forget_changes(target)
         catalog.gc_runs.undo(target, now=now)
         catalog.log.write("undo", {"run": target, "restored": restored}, now=now)

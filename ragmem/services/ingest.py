@@ -7,6 +7,7 @@ from typing import Literal
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.memories import fingerprint
+from ragmem.catalog.storing_runs import storing_run
 from ragmem.config import ChunkingSettings
 from ragmem.config.settings import SignalRule
 from ragmem.domain.document_place import is_of_document
@@ -41,6 +42,11 @@ class Ingested:
     def id(self) -> str:
         """The memory's id."""
         return self.judged.memory.id
+
+    @property
+    def run(self) -> str:
+        """The name of the run that stored it, empty where nothing was stored; see `catalog.storing_runs`."""
+        return "" if self.change == "unchanged" else storing_run(self.judged.memory.updated_at)
 
 
 def ingest(
@@ -104,9 +110,12 @@ def rule_for(draft: Draft, rule: SignalRule) -> SignalRule:
 
 
 def in_archive(catalog: Catalog, memories: Sequence[Memory]) -> set[str]:
-    """Return the ids under which the archive has just these texts, unless their source had lost them."""
+    """Return the ids under which the archive has just these texts, unless their source had lost them.
+
+    And those whose text a person forgot, under whatever id and though it may be purged by now.
+    """
     found = catalog.archive.latest(memory.id for memory in memories)
-    return {
+    return catalog.memories.forgotten(memories) | {
         memory.id
         for memory in memories
         if memory.id in found

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.violations import Broken
-from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING, inert
+from ragmem.domain.framing import FIRST_WORDS, framed
 from ragmem.errors import StorageError, StoreBusyError
 from ragmem.services.anticipation import Anticipated
 
@@ -69,4 +69,4 @@ def _fitting(found: Sequence[Broken], room: int) -> list[str]:
 
 
 def _block(lines: list[str]) -> str:
-    return f"{OPENING}\n{_HEAD}\n{inert(chr(10).join(lines))}\n{CLOSING}"
+    return framed("\n".join([_HEAD, *lines]))

@@ -87,11 +87,18 @@ def _place(name: str) -> str:
         return name
 
 
-def known_sources(catalog: Catalog, settings: Settings, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names; raises UsageError for one that is neither configured nor the source of a memory."""
+def known_sources(
+    catalog: Catalog, settings: Settings, names: Iterable[str], *, archived: bool = False
+) -> tuple[str, ...]:
+    """Return the names; raises UsageError for one that is neither configured nor the source of a memory.
+
+    With `archived`, of one in the archive will do.
+    """
     wanted = tuple(names)
     if wanted:
         known = {str(row["source"]) for row in catalog.overview.source_rows()} | set(settings.sources)
+        if archived and not known.issuperset(wanted):
+            known |= catalog.archive.sources()
         for name in wanted:
             if name not in known:
                 raise UsageError(f'there is no source "{name}"', hint=f"sources: {', '.join(sorted(known))}")

@@ -299,7 +299,7 @@ def wanted(pattern: str | None, redactor: Redactor, *, regex: bool = False, forc
     if len(pattern) < MIN_PATTERN and not force:
         raise UsageError(
             f"the pattern has fewer than {MIN_PATTERN} characters, and so few stand in many words",
-            hint=f"give {MIN_PATTERN} or more, or say --force",
+            hint=f"give {MIN_PATTERN} or more; docs/scrub.md tells of shorter ones",
         )
     whole = [one for one in redactor.find(pattern) if (one.start, one.end) == (0, len(pattern))]
     return Wanted(redactor, values={pattern: whole[0].kind if whole else KIND})

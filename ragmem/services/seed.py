@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
+from ragmem.catalog.storing_runs import storing_run
 from ragmem.config import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State, Tier
 from ragmem.domain.redaction import Redactor
@@ -113,6 +114,7 @@ def seed(
     if not dry_run:
         remember_projects(catalog, projects)
         _log(catalog, report, now=now)
+        report.run = storing_run(now) if report.would_change else ""
     return report
 
 

@@ -98,6 +98,8 @@ class SeedReport:
     chunks: int = 0
     seconds: float = 0.0
     dry_run: bool = False
+    run: str = ""
+    """The name of this run, where it stored anything; see `catalog.storing_runs`."""
     extraction: Extracted | None = None
     """What the language model was asked; None where only rules are wanted."""
     pending: int = 0

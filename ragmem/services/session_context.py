@@ -21,6 +21,7 @@ from ragmem.services.context import (
     fill,
     framed,
     opening,
+    within,
 )
 from ragmem.services.excerpt import Excerpt
 from ragmem.services.query import Answer, Question
@@ -113,7 +114,11 @@ def session_context(
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
         return Context()
-    limits = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
+    room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
+    return within(room, lambda limits: _context(parts, found, limits))
+
+
+def _context(parts: Sequence[tuple[Part, list[Excerpt]]], found: int, limits: Room) -> Context:
     room = limits.less(opening()).less(closing(ending(found, found)))
     for part, _ in parts:
         room = room.less(_heading(part))

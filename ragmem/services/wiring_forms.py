@@ -190,7 +190,8 @@ class OpenCodePlugin:
 
 def _changed(path: Path) -> ConfigError:
     return ConfigError(
-        f'"{path}" was changed since ragmem wrote it', hint=f'keep what you need of it, then: rm "{path}"'
+        f'"{path}" was changed since ragmem wrote it',
+        hint=f'look at it first: less "{path}"; ragmem writes it anew where there is none',
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragmem.domain.framing import inert
+from ragmem.domain.framing import guarded
 from ragmem.errors import RagmemError, UsageError
 from ragmem.tools.agents import (
     acknowledge,
@@ -84,8 +84,8 @@ def call(
 
 
 def failed(error: RagmemError) -> Result:
-    """Return an error as what a tool says; what it quotes of the call begins no tag of the frame."""
-    detail, hint = (inert(shortened(clean(told), MOST_TOLD)) for told in (str(error), error.hint))
+    """Return an error as what a tool says; what it quotes of the call closes no frame of the assistant's."""
+    detail, hint = (guarded(shortened(clean(told), MOST_TOLD)) for told in (str(error), error.hint))
     text = f"error: {detail}" + (f"\nhint: {hint}" if hint else "")
     return Result(text, {"detail": detail, "hint": hint}, is_error=True)
 

@@ -140,7 +140,7 @@ complete -o nosort -F _ragmem ragmem 2>/dev/null || complete -F _ragmem ragmem
 
 
 # What nobody knows by its value; nothing of it needs quoting.
-HINTED = {"archived", "memory", "merge", "run", "undone"}
+HINTED = {"archived", "ingested", "memory", "merge", "run", "undone"}
 
 
 def bash_completion(tree: Command) -> str:

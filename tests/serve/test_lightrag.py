@@ -344,7 +344,7 @@ def test_clearing_takes_a_word_more_and_can_be_undone(open_memory, tmp_path):
         assert "confirm=archive" in refused.json()["hint"]
         assert ok(own.get("/documents/status_counts"))["status_counts"]["all"] == 3
         cleared = ok(own.send("DELETE", "/documents?confirm=archive"))
-        assert "ragmem gc --undo" in cleared["message"]
+        assert "ragmem forget --undo" in cleared["message"]
         assert ok(own.get("/documents/status_counts"))["status_counts"]["all"] == 0
         memory.undo_gc()
         assert ok(own.get("/documents/status_counts"))["status_counts"]["all"] == 3

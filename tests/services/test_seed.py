@@ -213,3 +213,31 @@ def test_the_example_home_fills_all_eight_sources(tmp_path: Path):
         "memory", "prds", "reflections", "sessions", "paidocs", "skills", "commands", "claudemds",
     }  # fmt: skip
     assert report.failed == 0
+
+
+def test_a_quiet_seed_prints_nothing_but_what_failed(inside, notes):
+    sources = notes.parent / "quiet.toml"
+    sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
+    for arguments in (["--check"], ["--dry-run"], []):
+        done = inside("seed", *arguments, "-q", "--sources", str(sources))
+        assert (done.stdout, done.stderr) == ("", "")
+    (notes / "broken.md").write_bytes(b"a\0b")
+    done = inside("seed", "-q", "--sources", str(sources))
+    assert done.stdout == ""
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["failed"]
+
+
+def test_a_dry_run_shows_the_path_and_one_reason_and_explains_on_demand(inside, notes):
+    sources = notes.parent / "shown.toml"
+    sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
+    for arguments in (("seed", "--sources", str(sources)), ("ingest", str(notes))):
+        shown = inside(*arguments, "--dry-run").stdout
+        explained = inside(*arguments, "--dry-run", "--explain").stdout
+        row, whole = (
+            next(line for line in text.splitlines() if "decision.md" in line) for text in (shown, explained)
+        )
+        assert str(notes / "decision.md") in row
+        assert "; " not in row
+        assert whole.startswith(row.partition("  /")[0].rstrip())
+        assert len(whole) > len(row)
+        assert inside(*arguments, "--explain").returncode == 2

@@ -68,8 +68,7 @@ def test_every_call_gives_a_result_that_can_be_sent(memory, called, session, age
 def test_an_error_that_quotes_the_call_closes_no_frame(memory):
     result = call(memory, "acknowledge", {"ids": ["</ragmem-memory>", "</ragmem-memory>"]})
     assert result.is_error
-    assert "(/ragmem-memory>" in result.text
-    assert "</ragmem-memory>" not in result.text
+    assert '"</ragmem-memory>"' in result.text
 
 
 @settings(max_examples=25)

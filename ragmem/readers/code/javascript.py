@@ -57,7 +57,11 @@ _COMMON = """
 (variable_declarator name: [(identifier) (object_pattern)]
   value: (call_expression function: (identifier) @_require arguments: (arguments . (string)))
   (#eq? @_require "require")) @import
-(expression_statement (call_expression function: (identifier) @_require arguments: (arguments . (string)))
+(variable_declarator name: [(identifier) (object_pattern)]
+  value: (member_expression
+    object: (call_expression function: (identifier) @_require arguments: (arguments . (string))))
+  (#eq? @_require "require")) @import
+(call_expression function: (identifier) @_require arguments: (arguments . (string))
   (#eq? @_require "require")) @import
 (call_expression function: (import) arguments: (arguments . (string))) @import
 """
@@ -113,6 +117,7 @@ _DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from|=)")
 _ALL = re.compile(r"\*\s*as\s+([\w$]+)")
 _NAMED = re.compile(r"\{([^}]*)\}")
 _REQUIRED = re.compile(r"\s*([\w$]+)\s*=\s*require")
+_PART = re.compile(r"""\s*\)\s*\??\.\s*([\w$]+)\s*$""")
 _ITEM = re.compile(r"(?:type\s+)?([\w$]+)(?:\s*(?:as|:)\s*([\w$]+))?")
 _EXPORTED = re.compile(
     r"(?:export\s+default\s+(?:(?:async|abstract)\s+)*(?:function\b\s*\*?|class\b)?"
@@ -142,14 +147,16 @@ def _imports(captures: "Captures") -> Iterator[Import]:
     if exported and "{" not in head:
         named = _ALL.search(head)
         yield Import(module, "" if named else "*", named[1] if named else "*", exported=True)
-    for name, local in _items(head):
+    part = _PART.match(text, source.end())
+    # Behind a part of the module stand names within that part.
+    for name, local in () if part else _items(head):
         yield Import(module, name, local, exported=exported)
     if not exported and (default := _DEFAULT.match(text)):
         yield Import(module, "" if "require" in text else "default", default[1])
     if not exported and (named := _ALL.search(head)):
         yield Import(module, "", named[1])
     if required := _REQUIRED.match(text):
-        yield Import(module, "", required[1])
+        yield Import(module, part[1] if part else "", required[1])
 
 
 def _items(text: str) -> Iterator[tuple[str, str]]:

@@ -229,10 +229,10 @@ class DeleteResponse(BaseModel):
     status: Literal["deletion_started"]
     message: str
     doc_id: str = Field(description="Their ids, with commas between them.")
-    run: str = Field(description="Ours: `ragmem gc --undo` brings them back by this.")
+    run: str = Field(description="Ours: `ragmem forget --undo` brings them back by this.")
     model_config = _example(
         status="deletion_started",
-        message="1 moved to the archive; `ragmem gc --undo 3f2a91bc` brings back",
+        message="1 moved to the archive; `ragmem forget --undo 3f2a91bc` brings back",
         doc_id=_DOCUMENT["id"],
         run="3f2a91bc",
     )

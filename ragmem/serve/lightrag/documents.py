@@ -83,7 +83,7 @@ def _show(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -
 def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     @router.delete("/delete_document")
     async def delete_document(request: DeleteRequest) -> DeleteResponse:
-        """Move memories into the archive, all of them or none; `ragmem gc --undo` brings them back.
+        """Move memories into the archive, all of them or none; `ragmem forget --undo` brings them back.
 
         No file is deleted: what still lies in a source stays archived until its text changes.
         """

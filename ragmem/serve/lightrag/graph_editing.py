@@ -179,7 +179,7 @@ def _delete(memory: Ragmem, parts: Sequence[Mapping[str, Any]], what: str) -> Gr
             hint="delete these documents, or merge the entity into another one",
         )
     run = memory.forget(stated)
-    return GraphDeleteResponse(message=f"the {what} is deleted; `ragmem gc --undo {run}` brings it back")
+    return GraphDeleteResponse(message=f"the {what} is deleted; `ragmem forget --undo {run}` brings it back")
 
 
 def _describe(memory: Ragmem, place: Place, *, entity_type: str | None, description: str | None) -> None:

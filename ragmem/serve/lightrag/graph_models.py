@@ -191,7 +191,7 @@ class GraphDeleteResponse(BaseModel):
                 {
                     "status": "success",
                     "doc_id": "",
-                    "message": "`ragmem gc --undo 3f2a91bc` brings it back",
+                    "message": "`ragmem forget --undo 3f2a91bc` brings it back",
                     "status_code": 200,
                     "file_path": None,
                 }

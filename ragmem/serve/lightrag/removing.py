@@ -12,7 +12,7 @@ def delete(memory: Ragmem, request: DeleteRequest) -> DeleteResponse:
     """Answer DELETE /documents/delete_document; raises NotFoundError, and then nothing happens."""
     ids = list(dict.fromkeys(request.doc_ids))
     run = memory.forget(ids)
-    said = f"{len(ids)} moved to the archive; `ragmem gc --undo {run}` brings back"
+    said = f"{len(ids)} moved to the archive; `ragmem forget --undo {run}` brings back"
     if request.delete_file:
         said += "; no file was deleted, ragmem never does"
     return DeleteResponse(status="deletion_started", message=said, doc_id=", ".join(ids), run=run)
@@ -31,5 +31,5 @@ def clear(memory: Ragmem, *, confirm: str) -> ClearResponse:
     run = memory.forget(ids)
     return ClearResponse(
         status="success",
-        message=f"all {len(ids)} memories moved to the archive; `ragmem gc --undo {run}` brings them back",
+        message=f"all {len(ids)} memories moved to the archive; `ragmem forget --undo {run}` undoes it",
     )

@@ -95,7 +95,8 @@ def _writes(memory: Ragmem, workers: Workers) -> APIRouter:
     async def forget(request: ForgetRequest) -> Forgotten:
         """Move memories into the archive, all of them or none; `confirm` must be true.
 
-        They are found no more. `POST /v1/memory/gc/undo` with the run, or
+        Named by ids, or by sources, projects and the run that stored them; `dry_run` only counts them. They
+        are found no more, and no seed or hook brings them back. `POST /v1/memory/gc/undo` with the run, or
         `POST /v1/memory/archive/{identifier}/restore`, brings them back.
         """
         return await workers.run(lambda: writing.forget(memory, request))

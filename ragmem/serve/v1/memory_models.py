@@ -310,11 +310,20 @@ class LifeAnswer(Shape):
 
 
 class ForgetRequest(Request):
-    """Memories that go into the archive; all of them or none."""
+    """Memories that go into the archive; all of them or none. All that is given is true of each of them."""
 
     model_config = example(ids=["3q7hn2zk5x4m"], confirm=True)
 
-    ids: list[Id] = Field(min_length=1, max_length=1_000)
+    ids: list[Id] = Field(default_factory=list, max_length=1_000)
+    sources: list[Label] = Field(default_factory=list, max_length=100)
+    projects: list[Label] = Field(
+        default_factory=list, max_length=100, description="Names or ids, or `user`."
+    )
+    stored_by: Label = Field(default="", description="The run of seed or ingest that stored them.")
+    dry_run: StrictBool = Field(default=False, description="Only count them.")
+    allow_large: StrictBool = Field(
+        default=False, description="Also where not each is named and more than half of all memories would go."
+    )
     confirm: Confirmed
 
 
@@ -323,5 +332,5 @@ class Forgotten(Shape):
 
     model_config = example(run="a1b2c3d4", forgotten=1)
 
-    run: str
+    run: str = Field(description="Empty where nothing went, or nothing was to go.")
     forgotten: int

@@ -65,5 +65,11 @@ def forget(memory: Ragmem, request: ForgetRequest) -> Forgotten:
     """Answer POST /v1/memory/forget."""
     require(memory)
     ids = list(dict.fromkeys(one.lower() for one in request.ids))
-    found = dict.fromkeys(memory.memory(one).id for one in ids)
-    return Forgotten(run=memory.forget(found), forgotten=len(found))
+    planned = memory.plan_forget(
+        ids, sources=request.sources, projects=request.projects, run=request.stored_by
+    )
+    only_ids = bool(ids) and not (request.sources or request.projects or request.stored_by)
+    run = ""
+    if not request.dry_run:
+        run = memory.apply_forget(planned, allow_large=request.allow_large or only_ids).run
+    return Forgotten(run=run, forgotten=len(planned.going))

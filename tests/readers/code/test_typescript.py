@@ -202,3 +202,30 @@ def test_calls_of_other_packages_are_named_as_the_world_knows_them(project):
 def test_classes_inherit_from_those_of_the_file_and_of_elsewhere(project):
     assert project.references("inherits") == {("src/store/repo.Repo", "src/store/repo.Store")}
     assert project.references("inherits", internal=False) == {("src/view/Panel.Panel", "react.Component")}
+
+
+REQUIRING = {
+    "src/tools.js": "exports.pack = function () {};\nexports.send = function () {};\n",
+    "src/whole.js": "const pack = require('./tools').pack;\nfunction go() { pack(); }\n",
+    "src/called.js": "require('./tools')('now');\n",
+    "src/within.js": "const { deep } = require('./tools').pack;\n",
+    "src/used.js": "run(require('./tools').send());\n",
+    "src/late.js": "async function go() { const tools = await import('./tools'); }\n",
+    "src/plain.js": "const main = require('./tools').default;\n",
+    "src/optional.ts": "const send = require('./tools')?.send;\n",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in REQUIRING if name != "src/tools.js"])
+def test_what_is_required_in_whatever_place_is_an_import(name):
+    targets = {
+        target
+        for source, target in CodeProject(REQUIRING).references("imports")
+        if source.startswith(name.rpartition(".")[0])
+    }
+    assert any(target.startswith("src/tools") for target in targets)
+
+
+def test_a_part_of_what_is_required_is_what_is_called():
+    calls = CodeProject(REQUIRING).references("calls")
+    assert ("src/whole.go", "src/tools.pack") in calls

@@ -1,0 +1,227 @@
+"""`ragmem forget`: take memories out by id, source, project or run; bring them back; delete them for good."""
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.domain.redaction import redact
+from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.forget import Forgotten, Going, Plan
+
+SHOWN = 20
+"""Memories that are listed; --json has all of them."""
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """\b
+Examples:
+  ragmem forget 3q7hn2zk5x4m --dry-run
+  ragmem forget 3q7hn2zk5x4m --yes
+  ragmem forget --source memory --project user --dry-run
+  ragmem forget 3q7hn2zk5x4m --purge --dry-run
+
+\b
+Exit codes:
+  0  done, or nothing was to be forgotten, or the plan was shown
+  2  usage; no such id; nobody is here to ask; more than half of all memories would go
+  3  purged, but a text still stands elsewhere, and where is named; or vectors have to wait
+  5  the store is busy: run it again
+"""
+
+
+@app.command(epilog=EPILOG)
+def forget(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]", help="Ids, or beginnings of them.")
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", "-s", metavar="NAME", help="All of this source; repeatable."),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option("--project", "-p", metavar="NAME", help="All of this project, or user; repeatable."),
+    ] = None,
+    ingest: Annotated[
+        str,
+        typer.Option(
+            "--ingest", metavar="RUN", help="All that this run of seed or ingest stored; see inspect runs."
+        ),
+    ] = "",
+    undo: Annotated[
+        str, typer.Option("--undo", metavar="RUN", help="Bring back what this run took out.")
+    ] = "",
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete for good, from the archive too; there is no undo.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    allow_large: Annotated[
+        bool, typer.Option("--allow-large", help="Also where more than half of all memories would go.")
+    ] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Take memories out: into the archive, or for good.
+
+    All that is given has to be true of a memory: --source and --project together mean what is of both. What
+    is forgotten lies in the archive, and no seed or hook brings it back. One secret within texts that are to
+    stay is for `ragmem scrub`.
+    """
+    filters = bool(source or project or ingest)
+    if undo:
+        if ids or filters or purge or dry_run:
+            raise UsageError("--undo stands alone", hint=f"ragmem forget --undo {undo}")
+        return _undo(undo, as_json=as_json, quiet=quiet)
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        memory.require()
+        if not dry_run:
+            memory.take_in()
+        if purge and not dry_run and (note := memory.end_unfinished_purge()) and not quiet:
+            tell(f"note: {note}")
+        planned = memory.plan_forget(
+            ids or (), sources=source or (), projects=project or (), run=ingest, purge=purge
+        )
+        if dry_run or planned.empty:
+            _say(planned, None, purge=purge, as_json=as_json, quiet=quiet)
+            return EXIT_OK
+        _refuse(planned, allow_large=allow_large)
+        if not yes:
+            if not as_json and not quiet and sys.stdin.isatty():
+                _say(planned, None, purge=purge, as_json=False, quiet=False)
+            _ask(planned, purge=purge)
+        if purge:
+            done = memory.purge_forgotten(planned, allow_large=True, progress=bar)
+        else:
+            done = memory.apply_forget(planned, allow_large=True)
+    _say(planned, done, purge=purge, as_json=as_json, quiet=quiet)
+    return EXIT_FAILED if done.left else EXIT_OK
+
+
+def _refuse(planned: "Plan", *, allow_large: bool) -> None:
+    from ragmem.services.forget import refuse_large
+
+    refuse_large(planned, allow_large=allow_large)
+
+
+def _ask(planned: "Plan", *, purge: bool) -> None:
+    what = _counted(planned, purge=purge)
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"this would {what} and nobody is here to ask",
+            hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
+        )
+    if not typer.confirm(f"{what}?" + (" There is no undo" if purge else ""), err=True):
+        raise UsageError("nothing was forgotten", hint="ragmem forget --dry-run shows what would go")
+
+
+def _counted(planned: "Plan", *, purge: bool) -> str:
+    count = plural(len(planned.going), "memory", "memories")
+    if not purge:
+        return f"archive {count}"
+    lying = f" and {plural(len(planned.archived), 'archived one')}" if planned.archived else ""
+    return f"delete {count}{lying} for good"
+
+
+def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
+    with open_memory(quiet=quiet) as memory:
+        done = memory.undo_forget(run)
+    if as_json:
+        say_json({"schema": 1, "undone": done.run, **asdict(done)})
+    else:
+        say(f"brought back {plural(done.restored, 'memory', 'memories')} of run {done.run}")
+        if done.left:
+            tell(f"{done.left:,} stay in the archive: another text stands in their place by now")
+    if done.note:
+        tell(f"failed: found by full text, and finished by the next seed or gc: {done.note}")
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        say_json(_document(planned, done, purge=purge))
+        return
+    if planned.empty:
+        say("nothing to forget")
+    elif done is None:
+        _list(planned.going)
+        say(f"would {_counted(planned, purge=purge)}, of {planned.total:,}")
+    elif purge:
+        say(f"deleted {plural(done.purged, 'memory', 'memories')} for good")
+    else:
+        say(f"archived {plural(done.forgotten, 'memory', 'memories')}, run {done.run}")
+        if not quiet:
+            tell(f"undo with: ragmem forget --undo {done.run}")
+    if planned.mixed and not quiet:
+        tell(
+            f"{plural(len(planned.mixed), 'merged memory', 'merged memories')} with texts of it beside others"
+            " stay:"
+        )
+        for one in planned.mixed[:SHOWN]:
+            tell(printable(f"  {one.id[:12]}  {_title(one)}"))
+    if done is None:
+        return
+    for line in done.left:
+        say(printable(f"left in {line}"))
+    if quiet:
+        return
+    for path in done.sources[:SHOWN]:
+        tell(printable(f"note: the file {path} is as it was; its text is left out until it changes"))
+    if done.note:
+        tell(printable(f"note: {done.note}"))
+
+
+def _list(going: "tuple[Going, ...]") -> None:
+    if not going:
+        return
+    rows = [(one.id[:12], one.source, one.project, _title(one)) for one in going[:SHOWN]]
+    table(("id", "source", "project", "memory"), rows)
+    if len(going) > SHOWN:
+        say(f"and {plural(len(going) - SHOWN, 'other memory', 'other memories')}; --json lists all")
+    say()
+
+
+def _title(one: "Going") -> str:
+    return redact(one.title or one.uri)[0]
+
+
+def _document(planned: "Plan", done: "Forgotten | None", *, purge: bool) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "schema": 1,
+        "dry_run": done is None,
+        "purge": purge,
+        "total": planned.total,
+        "memories": [
+            {**asdict(one), "id": one.id[:12], "title": redact(one.title)[0]} for one in planned.going
+        ],
+        "archived": [key[:12] for key in planned.archived],
+        "mixed": [one.id[:12] for one in planned.mixed],
+    }
+    if done is not None:
+        shape |= {
+            "run": done.run,
+            "forgotten": done.forgotten,
+            "purged": done.purged,
+            "left": list(done.left),
+            "sources": [str(path) for path in done.sources],
+            "note": done.note,
+        }
+    return shape

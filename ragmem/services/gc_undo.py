@@ -73,7 +73,9 @@ def undo(
     leaving = waiting_on(catalog)
     archived = [item for item in catalog.archive.of(target) if item.rule != UNDONE]
     with SideBySide(workers if len(archived) >= MANY else 1) as processes:
-        read = processes.spread(partial(cut, sizes=sizes), [item.memory for item in archived])
+        read = processes.spread(
+            partial(cut, sizes=sizes, redactor=catalog.redactor), [item.memory for item in archived]
+        )
         pace = Pace(BATCH, MOST)
         for batch in pace.batches(archived):
             restored += _bring_back(catalog, target, batch, list(islice(read, len(batch))))

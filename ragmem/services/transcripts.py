@@ -241,7 +241,13 @@ class _Capturing:
             watch=self.watch,
             dry_run=self.dry_run,
         )
-        work = partial(_judge, now=self.now, sizes=self.settings.chunking, rule=self.rule)
+        work = partial(
+            _judge,
+            now=self.now,
+            sizes=self.settings.chunking,
+            rule=self.rule,
+            redactor=self.catalog.redactor,
+        )
         read = self._packets(batch, projects, moment_of(status.st_mtime_ns), ended=ended)
         for packet, judged in self.side.each(work, read):
             batch.take(packet, judged)

@@ -77,7 +77,11 @@ class Home:
         return self
 
     def index(self):
-        index(self.catalog, self.store, [record_of(*with_chunks(one)) for one in self.memories().values()])
+        index(
+            self.catalog,
+            self.store,
+            [record_of(*with_chunks(one), DEFAULT) for one in self.memories().values()],
+        )
 
     def export(self, *, now=NOW, selection=None):
         written = io.BytesIO()

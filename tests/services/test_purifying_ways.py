@@ -6,7 +6,6 @@ import string
 import tempfile
 from pathlib import Path
 
-
 from ragmem import __main__, inbox
 from ragmem.__main__ import run
 from ragmem.inbox.cautious import cleaned

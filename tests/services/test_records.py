@@ -12,6 +12,7 @@ from session_records import QUESTIONS, RECORDS, UNRELATED
 from ragmem.catalog.recorded import recorded
 from ragmem.domain.model import Draft, Kind, Scope, State
 from ragmem.domain.record_types import RecordType
+from ragmem.domain.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.query import Question
@@ -150,7 +151,10 @@ def test_a_spec_and_a_project_never_leak(memory):
         memory.add_codebase_discoveries({f"src/{text}.py": "Cursors."}, project=project, spec=spec)
 
     def of(query, **among):
-        return {item.record.title[-2] for item in memory.get_records("pattern", query, min_score=0, **among)}
+        return {
+            item.record.titled(DEFAULT)[-2]
+            for item in memory.get_records("pattern", query, min_score=0, **among)
+        }
 
     for query in ("", "close the cursor"):
         assert of(query, projects=["tide"]) == {"a", "b"}
@@ -159,7 +163,7 @@ def test_a_spec_and_a_project_never_leak(memory):
         assert of(query, everywhere=True) == {"a", "b", "c", "d"}
         assert of(query, everywhere=True, spec="003") == set()
     history = memory.get_session_history(projects=["tide"], spec="002")
-    assert [item.record.title for item in history] == ["Closed the cursor b."]
+    assert [item.record.titled(DEFAULT) for item in history] == ["Closed the cursor b."]
     assert len(memory.get_session_history(projects=["tide"], spec="002", spec_only=False)) == 2
     assert memory.get_codebase_discoveries(projects=["tide"], spec="001") == {"src/a.py": "Cursors."}
     assert set(memory.get_codebase_discoveries(everywhere=True)) == {f"src/{text}.py" for text in "abcd"}
@@ -176,10 +180,10 @@ def test_the_last_word_on_a_file_counts_whoever_said_it(memory):
 def test_history_is_newest_first_and_since_leaves_out_what_is_older(memory):
     for days in (3, 1, 2):
         memory.add_session_insight(f"Session of {days} days ago.", at=NOW - timedelta(days=days))
-    titles = [item.record.title for item in memory.get_session_history(limit=2)]
+    titles = [item.record.titled(DEFAULT) for item in memory.get_session_history(limit=2)]
     assert titles == ["Session of 1 days ago.", "Session of 2 days ago."]
     recent = memory.get_records("session_insight", since=NOW - timedelta(days=1, hours=1))
-    assert [item.record.title for item in recent] == ["Session of 1 days ago."]
+    assert [item.record.titled(DEFAULT) for item in recent] == ["Session of 1 days ago."]
 
 
 def test_an_edited_file_leads_to_what_was_recorded_of_it(memory):

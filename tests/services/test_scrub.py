@@ -315,7 +315,7 @@ def test_all_secrets_of_a_home_from_before_redaction_go(home, monkeypatch):
     )
     with open_at(home) as memory:
         # As a release wrote it that knew no redaction.
-        monkeypatch.setattr("ragmem.services.judge.purified", lambda draft: draft)
+        monkeypatch.setattr("ragmem.services.judge.purified", lambda draft, redactor: draft)
         memory.ingest(drafts(home / "notes", {"deploy.md": said}), rule="off")
         monkeypatch.undo()
         log = home / "ragmem" / "state" / "hooks.log"

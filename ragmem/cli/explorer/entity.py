@@ -54,11 +54,12 @@ class EntityScreen(TabbedScreen):
         with TabPane("3 Said", id="said"), VerticalScroll():
             yield Plain(classes="plain", id="said-lines")
 
-    def on_mount(self, redactor: Redactor) -> None:
+    def on_mount(self) -> None:
         """Read the entity."""
-        self.run_worker(self._load(redactor=redactor), exclusive=True)
+        self.run_worker(self._load(), exclusive=True)
 
-    async def _load(self, redactor: Redactor) -> None:
+    async def _load(self) -> None:
+        redactor = self.app.reader.memory.redactor
         try:
             views = await self.app.reader.run(
                 lambda memory: memory.graph([self._project]).entity(self._entity, limit=MOST)

@@ -55,11 +55,12 @@ class MemoryScreen(TabbedScreen):
         with TabPane("6 History", id="history"):
             yield Table((Column("at", 20), Column("what", 11), Column("detail")), id="happenings")
 
-    def on_mount(self, redactor: Redactor) -> None:
+    def on_mount(self) -> None:
         """Read the memory."""
-        self.run_worker(self._load(redactor=redactor), exclusive=True)
+        self.run_worker(self._load(), exclusive=True)
 
-    async def _load(self, redactor: Redactor) -> None:
+    async def _load(self) -> None:
+        redactor = self.app.reader.memory.redactor
         try:
             found = await self.app.reader.run(lambda memory: whole(memory, self.identifier))
         except RagmemError as error:

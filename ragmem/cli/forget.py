@@ -19,7 +19,6 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.domain.redaction import redact
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: boo
             " stay:"
         )
         for one in planned.mixed[:SHOWN]:
-            tell(printable(f"  {one.id[:12]}  {_title(one)}"))
+            tell(printable(f"  {one.id[:12]}  {one.title}"))
     if done is None:
         return
     for line in done.left:
@@ -192,15 +191,11 @@ def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: boo
 def _list(going: "tuple[Going, ...]") -> None:
     if not going:
         return
-    rows = [(one.id[:12], one.source, one.project, _title(one)) for one in going[:SHOWN]]
+    rows = [(one.id[:12], one.source, one.project, one.title) for one in going[:SHOWN]]
     table(("id", "source", "project", "memory"), rows)
     if len(going) > SHOWN:
         say(f"and {plural(len(going) - SHOWN, 'other memory', 'other memories')}; --json lists all")
     say()
-
-
-def _title(one: "Going") -> str:
-    return redact(one.title or one.uri)[0]
 
 
 def _document(planned: "Plan", done: "Forgotten | None", *, purge: bool) -> dict[str, Any]:
@@ -209,9 +204,7 @@ def _document(planned: "Plan", done: "Forgotten | None", *, purge: bool) -> dict
         "dry_run": done is None,
         "purge": purge,
         "total": planned.total,
-        "memories": [
-            {**asdict(one), "id": one.id[:12], "title": redact(one.title)[0]} for one in planned.going
-        ],
+        "memories": [{**asdict(one), "id": one.id[:12]} for one in planned.going],
         "archived": [key[:12] for key in planned.archived],
         "mixed": [one.id[:12] for one in planned.mixed],
     }

@@ -220,9 +220,19 @@ def ingest(
             }
         )
     else:
-        _say(shapes, dry_run=dry_run, quiet=quiet, run=run)
+        _say(shapes, dry_run=dry_run, explain=explain, quiet=quiet, run=run)
         _tell(() if quiet else handed.warnings, problems)
     return EXIT_FAILED if problems else EXIT_OK
+
+
+def _checked(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
+    """Return the paths; raises UsageError for an empty one, and for --explain without --dry-run."""
+    if explain and not dry_run:
+        raise UsageError("--explain goes with --dry-run", hint="ragmem ingest --dry-run --explain PATH")
+    if "" in paths:
+        # An unset variable in a script must not store the folder that it happens to run in.
+        raise UsageError("a path is empty", hint="give a path, or - for standard input")
+    return paths
 
 
 def _tell(warnings: Sequence[str], problems: Sequence[str]) -> None:

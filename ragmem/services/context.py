@@ -145,10 +145,10 @@ def context(
     better one says.
     """
     room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
-    return within(room, lambda less: _context(answer, less, home=home))
+    return within(room, lambda less: _context(answer, less, home=home, redactor=redactor))
 
 
-def _context(answer: Answer, room: Room, *, home: str) -> Context:
+def _context(answer: Answer, room: Room, *, home: str, redactor: Redactor) -> Context:
     excerpts = distinct(
         Excerpt(
             match.memory,

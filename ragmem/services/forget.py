@@ -220,7 +220,8 @@ def _described(catalog: Catalog, ids: Sequence[str]) -> Iterator[Going]:
         for key in page:
             if key in found:
                 one = found[key]
-                yield Going(key, one.title, one.uri, one.source, one.scope.project)
+                title = catalog.redactor.redact(one.title or one.uri)[0]
+                yield Going(key, title, one.uri, one.source, one.scope.project)
 
 
 def forget(
@@ -333,7 +334,7 @@ def _left(tools: scrub.Tools, pieces: Sequence[str]) -> tuple[tuple[str, ...], i
     searched = pieces[:MOST_PIECES]
     if not searched:
         return (), 0
-    found = scrub.plan(tools, Wanted(values=dict.fromkeys(searched, SORT)))
+    found = scrub.plan(tools, Wanted(tools.catalog.redactor, values=dict.fromkeys(searched, SORT)))
     lines = [
         f"the {'archived ' if one.archived else ''}memory {one.id[:12]}: {one.title}".rstrip(": ")
         for one in found.memories

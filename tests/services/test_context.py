@@ -218,7 +218,9 @@ def test_stored_text_cannot_close_the_frame():
 
 def test_a_block_whose_frame_needs_another_name_keeps_within_its_budget():
     for most in range(400, 1200, 50):
-        block = context(answer_of(match_of(memory_of(1, f"{CLOSING} {LONG}"))), max_chars=most, redactor=DEFAULT)
+        block = context(
+            answer_of(match_of(memory_of(1, f"{CLOSING} {LONG}"))), max_chars=most, redactor=DEFAULT
+        )
         assert len(block.text) <= most
 
 

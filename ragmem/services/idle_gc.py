@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ragmem.catalog.database import Database
 from ragmem.catalog.idle_mark import was_seen
 from ragmem.services.connecting import Connected
-from ragmem.services.gc_items import MERGED, Plan
+from ragmem.services.gc_items import Plan
 from ragmem.services.gc_outcome import Outcome
 
 LOOK = "`ragmem gc --dry-run` shows what it would do"
@@ -54,5 +54,5 @@ def tend(
 
 
 def _unmerged(decided: Plan) -> Plan:
-    staying = tuple(item for item in decided.items if item.action != "merge" and item.rule != MERGED)
+    staying = tuple(item for item in decided.items if item.action != "merge")
     return replace(decided, items=staying, merges=())

@@ -79,7 +79,7 @@ def apply(
     if decided.large and not allow_large:
         raise UsageError(
             f"this would remove {decided.leaving} of {decided.searched or decided.memories} memories",
-            hint="is a disk missing? if it is meant, say `ragmem gc --allow-large`",
+            hint="is a disk missing? `ragmem gc --dry-run` shows what would go, and why",
         )
     done = outcome or Outcome()
     acting = decided.acting()

@@ -93,7 +93,7 @@ class LifecycleReport:
     are those that left the buffer and live on, originals of merged ones included, and `expired` those whose
     life came to its end. `types` is type -> (all, those that never expire). Where a project has memories that
     are not compared, nobody knows who is alone in it, and its `loners` are left out. `tended` is what came of
-    the last time that gc was to run by itself.
+    the last time that gc was to run by itself, and `automatic` tells whether it may.
     """
 
     projects: Sequence[str] | None
@@ -113,6 +113,7 @@ class LifecycleReport:
     similarity: Similarity | None
     runs: Sequence[GcRun] = field(default_factory=tuple)
     tended: Mark | None = None
+    automatic: bool = False
 
     @property
     def density(self) -> float:
@@ -133,6 +134,7 @@ def lifecycle_report(
     policy: LifecyclePolicy,
     projects: Sequence[str] | None,
     limit: int,
+    automatic: bool = False,
 ) -> LifecycleReport:
     """Return how the memories of these projects live; lists have `limit` lines at most. Changes nothing."""
     entries = catalog.lives.entries(projects, policy=policy)
@@ -168,6 +170,7 @@ def lifecycle_report(
         similarity=similarity,
         runs=catalog.gc_runs.latest(limit),
         tended=mark_of(catalog.database),
+        automatic=automatic,
     )
 
 

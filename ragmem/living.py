@@ -37,7 +37,12 @@ class Living(Receiving):
 
         self.require()
         return lifecycle_report(
-            self.catalog, self.store, policy=self.lifecycle(), projects=projects, limit=limit
+            self.catalog,
+            self.store,
+            policy=self.lifecycle(),
+            projects=projects,
+            limit=limit,
+            automatic=self.may_tend(),
         )
 
     def recalled(self, answer: "Answer", *, session: str) -> None:

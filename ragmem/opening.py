@@ -2,8 +2,9 @@
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -47,6 +48,7 @@ class Opened:
         self._meter = LateMeter(lambda: self.ledger)
         self._prepared: tuple[int, ...] | None = None
         self._opening = threading.RLock()
+        self._reload: Callable[[], Settings] | None = None
 
     @classmethod
     def open(
@@ -63,13 +65,24 @@ class Opened:
         """
         where = home or Path.home()
         here = cwd or Path.cwd()
-        settings = load(
+        read = partial(
+            load,
             environ=os.environ if environ is None else environ,
             home=where,
             cwd=here,
             sources_file=sources_file,
         )
-        return cls(settings, home=where, cwd=here)
+        opened = cls(read(), home=where, cwd=here)
+        opened._reload = read
+        return opened
+
+    def may_tend(self) -> bool:
+        """Tell whether gc may be carried out without a person, as config.toml and the environment say now.
+
+        They are read anew: whoever switches it off means the process that runs. Raises ConfigError.
+        """
+        settings = self._reload() if self._reload else self.settings
+        return settings.lifecycle.automatic
 
     def __enter__(self) -> Self:
         return self

@@ -130,18 +130,11 @@ class Tending(Receiving):
         found = drafted(decided, self.catalog, writer, sizes=self.settings.chunking, progress=progress)
         return found.plan, found.note
 
-    def gc_was_seen(self) -> None:
-        """Keep that a person has seen the plan for the whole memory: from now on `tend` may carry one out."""
-        from ragmem.catalog.idle_mark import keep_seen
-
-        if not self.catalog.database.read_only:
-            keep_seen(self.catalog.database, now())
-
     def tend(self, *, budget_s: float, progress: "Progress | None" = None) -> "Tended | None":
         """Run gc as the warm process does when it is idle, for about so many seconds.
 
-        What is not connected yet is connected. Memories are changed only once a person has seen a plan or run
-        gc, and not where more than half would go; what a language model is to merge is left to `ragmem gc`,
+        What is not connected yet is connected. Memories are changed only where `lifecycle.automatic` says so
+        now, and not where more than half would go; what a language model is to merge is left to `ragmem gc`,
         for asking one may cost money. Returns None, and does nothing, where the latest run was taken back:
         what a person undid, only a person does again.
         """
@@ -151,7 +144,7 @@ class Tending(Receiving):
         if latest and latest[0].undone is not None:
             return None
         return tend(
-            self.catalog.database,
+            may_change=self.may_tend(),
             connect=lambda: self._connect(budget_s / 2, progress),
             plan=lambda: self.plan_gc(budget_s=budget_s / 2, progress=progress),
             apply=lambda decided: self.apply_gc(

@@ -149,6 +149,12 @@ class Archive:
         with self._database.read() as connection:
             return {identifier for (identifier,) in connection.execute("SELECT DISTINCT id FROM archive")}
 
+    def successors(self, rule: str) -> set[str]:
+        """Return the ids of what took the place of something that went by this rule."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT successor FROM archive WHERE rule = ?", (rule,))
+            return {identifier for (identifier,) in rows if identifier}
+
     def hashes(self, *, before: datetime | None = None, since: datetime | None = None) -> set[str]:
         """Return the content hashes of what was taken out in a time."""
         conditions, values = ["1 = 1"], list[int]()

@@ -1,4 +1,4 @@
-"""When the warm process last tended the memory by itself and with what end, and whether it may."""
+"""When the server last tended the memory by itself, and with what end."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,6 @@ from ragmem.catalog.database import Database
 from ragmem.catalog.rows import from_stamp, to_stamp
 
 KEY = "tended"
-SEEN = "gc_seen"
 """In the catalog's table `meta`."""
 
 
@@ -33,8 +32,6 @@ def signature(database: Database) -> str:
             "SELECT count(*) FROM memories",
             "SELECT coalesce(max(changed_at), 0) FROM lives",
             "SELECT count(*) FROM recalled_in",
-            # What had to wait for a person waits no longer.
-            f"SELECT count(*) FROM meta WHERE key = '{SEEN}'",
         ):
             (count,) = connection.execute(statement).fetchone()
             counts.append(str(count))
@@ -55,22 +52,6 @@ def mark_of(database: Database) -> Mark | None:
 def keep_mark(database: Database, mark: Mark) -> None:
     """Keep a mark in place of the last one."""
     _keep(database, KEY, {"at": to_stamp(mark.at), "signature": mark.signature, "refused": mark.refused})
-
-
-def was_seen(database: Database) -> bool:
-    """Tell whether a person has seen a plan of gc for this memory, or run one."""
-    with database.read() as connection:
-        return (
-            connection.execute("SELECT 1 FROM meta WHERE key = ?", (SEEN,)).fetchone() is not None
-            or connection.execute("SELECT 1 FROM gc_runs WHERE caller <> 'idle' LIMIT 1").fetchone()
-            is not None
-        )
-
-
-def keep_seen(database: Database, now: datetime) -> None:
-    """Keep that a person has seen a plan; the first time counts."""
-    if not was_seen(database):
-        _keep(database, SEEN, {"at": to_stamp(now)})
 
 
 def _kept(database: Database, key: str) -> Any:

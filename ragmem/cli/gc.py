@@ -1,4 +1,4 @@
-"""`ragmem gc`: merge what connects, archive the lone and empty; undo it."""
+"""`ragmem gc`: archive the lone and empty, merge what a session says again; undo it."""
 
 import sys
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.domain.redaction import Redactor
-from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
+from ragmem.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
 from ragmem.memory import Ragmem
 from ragmem.services.gc_items import Item, Plan
 from ragmem.services.gc_outcome import Outcome
@@ -33,10 +33,11 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 EPILOG = """\b
 Examples:
   ragmem gc --dry-run
-  ragmem gc --missing --yes
+  ragmem gc --missing --dry-run
   ragmem gc --undo
   ragmem gc --restore 3q7hn2zk5x4m
   ragmem gc --purge
+  ragmem gc --enable-idle
 
 \b
 Exit codes:
@@ -76,6 +77,13 @@ def gc(
         float | None,
         typer.Option("--budget", metavar="SECONDS", min=0, help="Stop between two steps when time is up."),
     ] = None,
+    idle: Annotated[
+        bool | None,
+        typer.Option(
+            "--enable-idle/--disable-idle",
+            help="Let `ragmem serve` carry out gc by itself while nobody asks; off unless you say so.",
+        ),
+    ] = None,
     dry_run: DryRunOption = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     allow_large: Annotated[
@@ -85,23 +93,28 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Merge what connects, archive the lone and empty; undo it.
+    """Archive the lone and empty, merge what a session says again; undo it.
 
     Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
     back.
     """
     _refuse_mixed(
-        undo=undo, restore=bool(restore), purge=purge, history=history, planning=missing or bool(only)
+        undo=undo,
+        restore=bool(restore),
+        purge=purge,
+        history=history,
+        **{"disable-idle" if idle is False else "enable-idle": idle is not None},
+        planning=missing or bool(only) or (idle is not None and dry_run),
     )
     if run and not undo:
         raise UsageError("--run goes with --undo", hint=f"ragmem gc --undo --run {run}")
     if dry_run and (undo or restore or history):
         raise UsageError("--dry-run shows the plan of a run, or of --purge", hint="ragmem gc --dry-run")
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
-        if undo:
-            return _undo(memory, run, as_json=as_json)
-        if restore:
-            return _restore(memory, restore, as_json=as_json)
+        if idle is not None:
+            return _switch_idle(memory, idle, as_json=as_json)
+        if undo or restore:
+            return _back(memory, run, restore, as_json=as_json)
         if purge:
             return _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
         if history:
@@ -118,8 +131,6 @@ def gc(
             )
         if not as_json:
             _say_plan(plan, everything=everything, redactor=memory.redactor)
-        if not only and not project:
-            memory.gc_was_seen()
         document = (
             memory.redactor.redact_document(_document(plan, dry_run=dry_run, everything=everything))
             if as_json
@@ -158,7 +169,7 @@ def _refuse_mixed(*, planning: bool, **modes: bool) -> None:
     if len(chosen) > 1 or (chosen and planning):
         raise UsageError(
             f"--{chosen[0]} stands alone",
-            hint=f"ragmem gc --{chosen[0]}" + (" ID" if chosen[0] == "restore" else ""),
+            hint="give one of them at a time; `ragmem gc --help` tells what each does",
         )
 
 
@@ -198,6 +209,33 @@ def _counts(plan: Plan) -> list[tuple[tuple[str, str], int]]:
     return sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
 
 
+def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
+    """Write into config.toml whether gc may be carried out without a person, and tell what holds now."""
+    from ragmem.config import writing
+    from ragmem.config.loading import CONFIG_FILE
+
+    change = writing.plan(memory.settings.places.config / CONFIG_FILE, {"lifecycle": {"automatic": wanted}})
+    writing.write(change)
+    holds = memory.may_tend()
+    if as_json:
+        say_json({"schema": 1, "idle_gc": holds, "file": str(change.path)})
+    elif holds != wanted:
+        tell("idle gc stays as it is: the variable RAGMEM_LIFECYCLE_AUTOMATIC says otherwise")
+    elif holds:
+        minutes = memory.settings.lifecycle.idle_minutes
+        say(f"idle gc is on: `ragmem serve` carries gc out after {minutes:g} minutes without a request")
+        say("`ragmem gc --dry-run` shows what it would do, `ragmem gc --history` what it did")
+    else:
+        say("idle gc is off: gc runs only when somebody runs it")
+    return EXIT_OK if holds == wanted else EXIT_USAGE
+
+
+def _back(memory: Ragmem, run: str, restore: str, *, as_json: bool) -> int:
+    if restore:
+        return _restore(memory, restore, as_json=as_json)
+    return _undo(memory, run, as_json=as_json)
+
+
 def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
     done = memory.undo_gc(run, workers=memory.gc_processes())
     if as_json:
@@ -233,7 +271,7 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
             if plan.texts
             else "; their texts are kept elsewhere"
         )
-        _ask(f"delete {what} for good{lost}", yes=yes, look="ragmem gc --purge --dry-run")
+        _ask(f"delete {what} for good{lost}", yes=yes, look="ragmem gc --history")
         plan = memory.purge_archive()
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(plan)})
@@ -344,14 +382,15 @@ def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
             f" neither merged nor aged{': ' + plan.note if plan.note else ''}"
         )
     if plan.expired:
-        say(f"{plural(plan.expired, 'memory', 'memories')} may be purged: ragmem gc --purge")
+        kept = plural(plan.expired, "memory has lain", "memories have lain")
+        say(f"{kept} in the archive for longer than archive.keep_days; `ragmem gc --history` shows the runs")
 
 
 def _confirm(plan: Plan, *, yes: bool) -> None:
     leaving = len(plan.ids("remove", "archive", "merge"))
     if leaving:
         what = f"remove {plural(leaving, 'memory', 'memories')}"
-        _ask(what, yes=yes, look="--dry-run")
+        _ask(what, yes=yes, look="ragmem gc --dry-run")
 
 
 def _ask(what: str, *, yes: bool, look: str) -> None:
@@ -359,7 +398,7 @@ def _ask(what: str, *, yes: bool, look: str) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError(
-            f"this would {what} and nobody is here to ask", hint=f"look with {look}, then say --yes"
+            f"this would {what} and nobody is here to ask", hint=f"`{look}` shows it, and changes nothing"
         )
     if not typer.confirm(f"{what}?", err=True):
-        raise UsageError("nothing was removed", hint="ragmem gc --dry-run shows the plan")
+        raise UsageError("nothing was removed", hint=f"`{look}` shows it, and changes nothing")

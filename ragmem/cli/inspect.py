@@ -83,7 +83,7 @@ def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
 def stats(as_json: JsonOption = False) -> int:
     """Show how much there is: memories by state, source and kind, chunks, vectors, entities, size."""
     with open_memory() as memory:
-        found = memory.statistics()
+        found = memory.statistics() | {"idle_gc": memory.may_tend()}
     if as_json:
         say_json({"schema": 1, **found})
         return EXIT_OK
@@ -107,6 +107,8 @@ def stats(as_json: JsonOption = False) -> int:
         since = f" since {held['since']}" if held["since"] else ""
         counts = f"waiting {held['waiting']:,}{since}, set aside {held['aside']:,}"
         say(f"{bold('inbox'.ljust(10))}  {counts}")
+    told = "on: `ragmem serve` carries it out while nobody asks" if found["idle_gc"] else "off"
+    say(f"{bold('idle gc'.ljust(10))}  {told}")
     return EXIT_OK
 
 

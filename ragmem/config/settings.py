@@ -149,16 +149,19 @@ class LifecycleSettings:
     promote_sessions: int = key(
         _LIVES.promote_sessions, "sessions that recall a memory until it is proven", low=1
     )
-    min_cluster: int = key(_LIVES.min_cluster, "connected memories that are merged into one", low=2)
+    min_cluster: int = key(_LIVES.min_cluster, "near copies of one session that are merged into one", low=2)
     merge_by: str = key(
         "rules", "rules; llm: the language model, where its text holds all of it", choices=("rules", "llm")
     )
     curated: tuple[str, ...] = key(
         CURATED,
-        "sources whose files people keep: never merged or archived by themselves",
+        "sources that people keep: never merged or archived by themselves",
     )
-    automatic: bool = key(True, "let `ragmem serve` run gc by itself while nobody asks it anything")
-    idle_minutes: float = key(10.0, "minutes without a request until it does; 0 is never", low=0)
+    automatic: bool = key(
+        False,
+        "let `ragmem serve` carry out gc by itself while nobody asks; `ragmem gc --enable-idle` sets it",
+    )
+    idle_minutes: float = key(10.0, "minutes without a request until it tends the memory; 0 is never", low=0)
 
     @property
     def policy(self) -> LifecyclePolicy:

@@ -8,6 +8,7 @@ where it has substance, and for good where it still has it after its last reprie
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from ragmem.domain.document_place import is_of_document
 from ragmem.domain.lifecycle import Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.substance import Substance, recorded, substance, substance_of
 from ragmem.domain.transcript import counted_as
@@ -27,20 +28,20 @@ def age(
     degree: Mapping[str, int],
     policy: LifecyclePolicy,
     *,
-    templates: Collection[str] = (),
+    last_copies: Collection[str] = (),
     reading: Reading = _one_by_one,
 ) -> list[Decision]:
     """Return one decision for each entry, in their order; nothing is changed.
 
     `entries` are all memories of their projects, `degree` counts the connections by id (none: isolated), and
-    `templates` are the ids of texts that a machine writes again and again. What is decided is one of: keep,
+    `last_copies` are the ids of the newest of a template, which stay. What is decided is one of: keep,
     promote (recalled often enough, or a diamond), reprieve, archive. `reading` applies `substance_of` to many
     texts, in order.
     """
     given = list(entries)
     ages = ages_of(given)
     first = [
-        _standing(entry, ages[entry.id], degree.get(entry.id, 0), policy, template=entry.id in templates)
+        _standing(entry, ages[entry.id], degree.get(entry.id, 0), policy, last=entry.id in last_copies)
         for entry in given
     ]
     due = [entry for entry, decision in zip(given, first, strict=True) if decision is None]
@@ -85,7 +86,12 @@ def standing(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
         (
             entry.life is Life.PROVEN,
             "proven",
-            "merged, or recalled in several sessions: it no longer ages",
+            "recalled in several sessions, or restored by hand: it no longer ages",
+        ),
+        (
+            is_of_document(entry.memory.metadata),
+            "document",
+            "a part of a document: it stays as long as the others do",
         ),
         (entry.protected, "protected", f"protected: a {entry.type} never expires by itself"),
         (
@@ -103,15 +109,15 @@ def standing(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
 
 
 def decided(
-    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, template: bool = False
+    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, last: bool = False
 ) -> Decision:
     """Return what becomes of one memory with so many newer ones and connections; see `age`."""
-    standing_so = _standing(entry, newer, connections, policy, template=template)
+    standing_so = _standing(entry, newer, connections, policy, last=last)
     return standing_so or _checked(entry, newer, policy, substance(entry))
 
 
 def _standing(
-    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, template: bool
+    entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, last: bool
 ) -> Decision | None:
     """Return what becomes of a memory whatever it says, None for one that is isolated and due."""
     rule, reason = standing(entry, policy)
@@ -120,11 +126,9 @@ def _standing(
     if entry.sessions >= policy.promote_sessions and entry.feedback >= 0:
         reason = f"recalled in {entry.sessions} sessions, {policy.promote_sessions} are enough"
         return Decision(entry.id, "promote", "recalled", reason, life=Life.PROVEN, age=newer)
-    if template and newer >= policy.age_after:
-        reason = f"a template, written again and again; {_newer(newer)}"
-        return Decision(entry.id, "archive", "template", reason, age=newer)
     due = entry.checked_age + policy.age_after
     waits = (
+        (last, "last copy", "the newest of a template, whose others are in the archive"),
         (newer < policy.age_after, "young", f"{_newer(newer)}, looked at from {policy.age_after}"),
         (connections > 0, "connected", f"connected with {_counted(connections, 'memory', 'memories')}"),
         (bool(entry.superseded_by), "superseded", f"the history of {entry.superseded_by[:12]}"),

@@ -1,4 +1,4 @@
-"""Make one text of memories about one thing, by rule: every distinct statement, dated and in order."""
+"""Make one text of memories that say the same, by rule: every distinct statement, dated and in order."""
 
 import re
 from collections import Counter, deque
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ragmem.domain.blocks import Block, Form, blocks, statements
-from ragmem.domain.lifecycle import PROTECTED_TYPES, Entry, EntryType
+from ragmem.domain.lifecycle import Entry, EntryType
 from ragmem.domain.merged_title import title_of
 from ragmem.domain.redaction import Redactor
 
@@ -28,29 +28,24 @@ class Merged:
     title: str
     text: str
     type: EntryType
-    protected: bool
     event_time: datetime
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
-def merge(entries: Sequence[Entry], superseded: Mapping[str, str], redactor: Redactor) -> Merged:
-    """Return one memory that says what all of these say; `superseded` is older id -> newer id among them.
+def merge(entries: Sequence[Entry], redactor: Redactor) -> Merged:
+    """Return one memory that says what all of these say.
 
-    What holds comes by event time, each under its date, where there is more than one; what a newer memory
-    has made untrue follows that one, with the time for which it was so. Statements of four words or more that
-    are the same but for case, marks and white space come once; all else is verbatim. The type of a protected
-    memory is inherited, else the most frequent one. The order of the entries does not matter; there must be
-    one at least.
+    It comes by event time, each under its date, where there is more than one. Statements of four words or
+    more that are the same but for case, marks and white space come once; all else is verbatim. The type is
+    the most frequent one. The order of the entries does not matter; there must be one at least.
     """
     ordered = sorted(entries, key=_when)
     newest = ordered[-1].memory
-    guarded = [entry for entry in ordered if entry.protected]
     return Merged(
         title=title_of(ordered, redactor=redactor),
-        text="\n\n".join(_parts(ordered, superseded)),
-        type=_type(guarded or ordered),
-        protected=bool(guarded),
+        text="\n\n".join(_parts(ordered)),
+        type=_type(ordered),
         event_time=newest.event_time,
         tags=tuple(dict.fromkeys(tag for entry in ordered for tag in entry.memory.tags)),
         metadata={
@@ -76,36 +71,13 @@ def normal(statement: str) -> Statement:
     return tuple(word.casefold() if word.isalpha() else word for word in words if word)
 
 
-def _parts(ordered: Sequence[Entry], superseded: Mapping[str, str]) -> Iterator[str]:
+def _parts(ordered: Sequence[Entry]) -> Iterator[str]:
     """Yield the paragraphs of a merged memory."""
-    known = {entry.id: entry for entry in ordered}
-    former: dict[str, list[Entry]] = {}
-    for entry in reversed(ordered):
-        newer = superseded.get(entry.id, "")
-        if newer in known and newer != entry.id:
-            former.setdefault(newer, []).append(entry)
-    replaced = {entry.id for found in former.values() for entry in found}
-    written: set[str] = set()
     seen: set[Statement] = set()
-    holding = [entry for entry in ordered if entry.id not in replaced]
-    current = {entry.id: _distinct(entry, seen) for entry in holding}
     dated = len({_date(entry) for entry in ordered}) > 1
-
-    def write(entry: Entry, text: str, label: str) -> Iterator[str]:
-        written.add(entry.id)
-        if text:
-            yield _labelled(label, _closed(text))
-        for older in former.get(entry.id, ()):
-            if older.id not in written:
-                label = f"Was so until {_date(entry)} (from {_date(older)})"
-                yield from write(older, _distinct(older, seen), label)
-
-    for entry in holding:
-        yield from write(entry, current[entry.id], _date(entry) if dated else "")
     for entry in ordered:
-        # Only where memories are said to replace each other, in a circle.
-        if entry.id not in written:
-            yield from write(entry, _distinct(entry, seen), _date(entry))
+        if text := _distinct(entry, seen):
+            yield _labelled(_date(entry) if dated else "", _closed(text))
 
 
 def _labelled(label: str, text: str) -> str:
@@ -168,10 +140,8 @@ def _stated(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 
 def _type(entries: Sequence[Entry]) -> EntryType:
-    """Return the type that most have, of those that protect where there is one; the newest's of equals."""
-    types = [entry.type for entry in reversed(entries)]
-    protecting = [one for one in types if one in PROTECTED_TYPES]
-    return Counter(protecting or types).most_common(1)[0][0]
+    """Return the type that most have; the newest's of equals."""
+    return Counter(entry.type for entry in reversed(entries)).most_common(1)[0][0]
 
 
 def _date(entry: Entry) -> str:

@@ -1,9 +1,9 @@
 """The words of the lifecycle: what a memory's life can be, what its rules see of it, and what they decide.
 
-A memory enters in the buffer. Connected memories are consolidated into a proven one; a proven or permanent
-memory does not age. What a person keeps in a file of their own (a curated source) is proven from the start:
-the file is the truth, and nothing is merged or archived behind its back. Isolation, not age, ends a life,
-and what has ended lies in the archive, whence it can be restored.
+A memory enters in the buffer. What is recalled in several sessions is proven; a proven or permanent memory
+does not age. What a person keeps (a curated source) is proven from the start: the file is the truth, and
+nothing is merged or archived behind its back. Isolation, not age, ends a life, and what has ended lies in the
+archive, whence it can be restored.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from ragmem.domain.document_place import is_of_document
 from ragmem.domain.model import EPISODES, Category, Kind, Memory, Scope
 
 
@@ -20,7 +21,7 @@ class Life(StrEnum):
     BUFFER = "buffer"
     """As it came in: it may be merged, and it ages."""
     PROVEN = "proven"
-    """Merged from several, recalled in several sessions, or curated: it does not age."""
+    """Recalled in several sessions, restored by hand, or curated: it does not age."""
     PERMANENT = "permanent"
     """Isolated, but substantial after every reprieve, or pinned: it does not age and is never merged."""
 
@@ -41,8 +42,8 @@ class EntryType(StrEnum):
 PROTECTED_TYPES = frozenset({EntryType.DECISION, EntryType.THOUGHT})
 """Types that never expire by themselves."""
 
-CURATED = ("memory", "prds", "paidocs", "skills", "commands", "claudemds")
-"""Sources whose files a person keeps, unless the settings say otherwise."""
+CURATED = ("memory", "prds", "paidocs", "skills", "commands", "claudemds", "records")
+"""Sources that a person keeps, unless the settings say otherwise."""
 
 _BY_NAME: Mapping[str, EntryType] = {
     "decision": EntryType.DECISION,
@@ -131,10 +132,21 @@ class Entry:
         return self.pinned or self.memory.protected or self.type in PROTECTED_TYPES
 
     @property
+    def session(self) -> str:
+        """The session that the memory tells of, by its id; empty for what tells of none."""
+        return self.memory.metadata.get("session", "") if self.memory.source in EPISODES else ""
+
+    @property
     def mergeable(self) -> bool:
-        """Tell whether it may become a part of a merged memory, as long as it is none."""
-        whole = "merged_from" not in self.memory.metadata
-        return self.life is Life.BUFFER and whole and not self.curated and not self.superseded_by
+        """Tell whether it may become a part of a merged memory, as long as it is none.
+
+        Only what came in by itself in a session may: no page of a document, nothing protected or curated, and
+        nothing that a person handed in.
+        """
+        memory = self.memory
+        whole = "merged_from" not in memory.metadata and not is_of_document(memory.metadata)
+        free = not (self.protected or self.curated or self.superseded_by)
+        return self.life is Life.BUFFER and whole and free and bool(self.session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +189,8 @@ class Decision:
 class LifecyclePolicy:
     """How memories live: the numbers are those of the published lifecycle, unless they say otherwise.
 
-    They come from claude-memory-lifecycle, where they are AGE_THRESHOLD, MAX_REPRIEVES, RECALL_PROMOTE,
-    min cluster and NOISE_OVERLAP.
+    They come from claude-memory-lifecycle, where they are AGE_THRESHOLD, MAX_REPRIEVES, RECALL_PROMOTE and
+    min cluster.
     """
 
     age_after: int = 20
@@ -186,5 +198,4 @@ class LifecyclePolicy:
     reprieves: int = 3
     promote_sessions: int = 3
     min_cluster: int = 3
-    template_overlap: float = 0.8
     curated: frozenset[str] = frozenset(CURATED)

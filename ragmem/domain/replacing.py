@@ -202,8 +202,8 @@ def _only_value(older: Claim, newer: Claim) -> bool:
     gone, new = older.values - newer.values, newer.values - older.values
     if not gone or not new:
         return False
-    # Two numbers are a measurement and its condition.
-    if max(sum(bool(_NUMBER.fullmatch(one)) for one in side) for side in (gone, new)) > 1:
+    # Two numbers are a measurement and its condition, a name with a number is another thing ("svc-2 has 3").
+    if max(sum(any(map(str.isdigit, one)) for one in side) for side in (gone, new)) > 1:
         return False
     former, later = words_of(" ".join(gone)), words_of(" ".join(new))
     # What comes first is what is spoken of, and no value of it.

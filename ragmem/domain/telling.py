@@ -16,8 +16,8 @@ from ragmem.domain.words import words_of
 
 MAX_CHARS = 200
 MIN_CHARS = 25
-LONGEST = 320
-"""Characters of a sentence that may be cut; a longer one is no sentence."""
+LONGEST = MAX_CHARS
+"""Characters of a sentence; a longer one would have to be cut."""
 
 LOOKED_AT = 80
 """Sentences from the beginning of a memory of which one is chosen."""
@@ -51,6 +51,26 @@ _PLACES = tuple(
 )
 """What it counts below which heading a sentence stands."""
 
+_PASSING = re.compile(
+    r"(?:\b(?:before|until|till|prior to|up to) (?:the|this|that|then|now|our|its|it|we|they)\b"
+    r"|^\W*(?:before|until)\b"
+    r"|\b(?:previous(?:ly)?|former(?:ly)?|used to|originally|at first|initially|so far|for now|right now|"
+    r"currently|at the moment|still|not yet|yet to|to-?do|tbd|wip|pending|in progress|unfinished|"
+    r"remaining|remains?|left to do|next (?:step|steps|up)|will be|going to|planned|plan to|blocked|"
+    r"open (?:work|question|issue|item|task|point)s?|temporar\w+|today|tomorrow|this week)\b|\[ \])",
+    re.IGNORECASE,
+)
+"""Says what was so before, or what is so for the moment: no line for a file that stays."""
+
+_PASSING_PLACE = re.compile(
+    r"\b(?:next|to-?dos?|remaining|open|follow[- ]?ups?|pending|blocked|blockers?|unfinished|"
+    r"not (?:yet )?done|"
+    r"left|outstanding|still|recommendations?|status|state|progress|before|former|previous|old|until|history|"
+    r"plan|plans|planned|in progress)\b",
+    re.IGNORECASE,
+)
+"""A heading below which such things stand."""
+
 _MARKS = re.compile(r"^\s*(?:(?:\d{1,4}[.)]|[-*+>#]+|\[[ xX]\])\s+)+")
 HEAD = 1_000
 """Characters in which a text says that it does not hold any more."""
@@ -76,7 +96,7 @@ _TASK = re.compile(
     r"requires?)\b",
     re.IGNORECASE,
 )
-"""A step of a plan, which says nothing once it is done; with a reason or a rule it does."""
+"""A step of a plan, which says nothing once it is done; with a rule it does."""
 _LABELS = re.compile(r"(?:^|[\s(])[A-Z][\w/ ]{1,24}:\s")
 _ENDS = re.compile(r"[.!)`\"'\w%]$")
 _FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$")
@@ -96,8 +116,8 @@ def line_of(memory: Memory, redactor: Redactor) -> tuple[str, float]:
         return "", 0.0
     described = plain(memory.metadata.get("description", ""), redactor=redactor)
     title = _title(memory, redactor=redactor)
-    if len(described) >= MIN_CHARS:
-        return _told(title, described, redactor=redactor), max(LEAST, worth_of(described))
+    if _is_clean(described) and worth_of(described) >= LEAST:
+        return _told(title, described, redactor=redactor), worth_of(described)
     best, worth = _best(memory, title, redactor=redactor)
     return (_told(title, best, redactor=redactor), worth) if best else ("", 0.0)
 
@@ -114,7 +134,7 @@ def _best(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
         decided = ruled and place > RULED
         if not worth or (worth < LEAST and not (rules or decided)):
             continue
-        if not (rules or decided) and _TASK.match(sentence) and says(sentence).isdisjoint(("cause", "rule")):
+        if not decided and _TASK.match(sentence) and "rule" not in says(sentence):
             continue
         worth = min(worth, ENOUGH) + RULED * rules + place
         worth += NEAR_TITLE * min(2, len(wanted.intersection(words_of(sentence))))
@@ -126,26 +146,36 @@ def _best(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
 
 def _sentences(text: str, redactor: Redactor) -> Iterator[tuple[str, bool, float]]:
     """Yield the sentences that can stand by themselves, whether each is an item, and its place's worth."""
-    place = 0.0
+    place, passing = 0.0, 0
     for block, start, end in units(text):
         if block.form is Form.HEADING:
+            if not passing or block.level <= passing:
+                passing = block.level if _PASSING_PLACE.search(block.title) else 0
             place = next((worth for pattern, worth in _PLACES if pattern.search(block.title)), 0.0)
             continue
-        if block.form not in {Form.PARAGRAPH, Form.ITEM} or not MIN_CHARS <= end - start <= LONGEST:
+        if (
+            passing
+            or block.form not in {Form.PARAGRAPH, Form.ITEM}
+            or not MIN_CHARS <= end - start <= LONGEST
+        ):
             continue
         if voice(text[start:end], listed=block.form is Form.ITEM) is not Voice.STATES:
             continue
         sentence = _SPEAKER.sub("", plain(text[start:end], redactor=redactor))
-        if len(sentence) < MIN_CHARS or "?" in sentence or sentence.endswith((":", ";", ",")):
+        if not _is_clean(sentence) or _PASSING.search(text[start:end]):
             continue
-        if (
-            _POINTS_BACK.match(sentence)
-            or sentence.startswith("[")
-            or not _ENDS.search(sentence)
-            or not _is_prose(sentence)
-        ):
+        if block.form is Form.PARAGRAPH and not sentence.rstrip(")\"'`*").endswith((".", "!")):
             continue
         yield sentence, block.form is Form.ITEM, place
+
+
+def _is_clean(sentence: str) -> bool:
+    """Tell whether a sentence stands by itself, is whole, and says what lasts."""
+    if not MIN_CHARS <= len(sentence) <= LONGEST or "?" in sentence or sentence.endswith((":", ";", ",")):
+        return False
+    if _POINTS_BACK.match(sentence) or sentence.startswith("[") or _PASSING.search(sentence):
+        return False
+    return bool(_ENDS.search(sentence)) and _is_prose(sentence)
 
 
 def _is_prose(sentence: str) -> bool:

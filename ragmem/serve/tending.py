@@ -48,9 +48,12 @@ class WhileIdle:
 async def tend_when_idle(
     memory: Ragmem, activity: Activity, workers: Workers, warn: Callable[[str], None]
 ) -> None:
-    """Look again and again whether nobody asks, and tend the memory then; ends when it is cancelled."""
+    """Look again and again whether nobody asks, and tend the memory then; ends when it is cancelled.
+
+    Where `idle_minutes` is 0 it ends at once.
+    """
     idle = memory.settings.lifecycle.idle_minutes * 60
-    if not idle or not memory.settings.lifecycle.automatic:
+    if not idle:
         return
     look = max(SHORTEST_LOOK, min(LONGEST_LOOK, idle / 4))
     waited = 0.0
@@ -77,7 +80,7 @@ def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> Non
             warn(f"gc does not run by itself: {refused}")
         if done is None or done.finished:
             # What could not be compared may be so the next time, though nothing of it changed.
-            left = signature(database) if done is None or not done.uncompared else ""
+            left = _state_of(memory) if done is None or not done.uncompared else ""
             keep_mark(database, Mark(now(), left, refused))
     except NotIdleError:
         # It is tried again when nobody asks for as long.
@@ -86,10 +89,15 @@ def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> Non
         warn(f"the memory was not tended: {error}")
 
 
+def _state_of(memory: Ragmem) -> str:
+    """Return what differs once the memory was changed, or gc was switched on or off."""
+    return f"{signature(memory.catalog.database)}/{'on' if memory.may_tend() else 'off'}"
+
+
 def _is_due(memory: Ragmem) -> bool:
     mark = mark_of(memory.catalog.database)
     if mark is None:
         return True
     # A clock that was set back must not end it for good.
     waited = abs(now() - mark.at) >= EVERY
-    return waited and mark.signature != signature(memory.catalog.database)
+    return waited and mark.signature != _state_of(memory)

@@ -74,6 +74,15 @@ def exposed(folders: Sequence[Path]) -> list[Path]:
     return found
 
 
+def idle_gc(patient: Patient) -> Iterator[Check]:
+    """Tell whether gc may be carried out without a person."""
+    if patient.settings.lifecycle.automatic:
+        told = "on: `ragmem serve` carries gc out while nobody asks; `ragmem gc --disable-idle` ends it"
+    else:
+        told = "off: gc runs only when somebody runs it"
+    yield Check("idle gc", "ok", told)
+
+
 def _open_to_others(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
@@ -211,6 +220,7 @@ HOME_CHECKS: tuple[tuple[str, Examination], ...] = (
     ("locks", locks),
     ("inbox", inbox),
     ("warm process", warm),
+    ("idle gc", idle_gc),
     ("backups", backup_age),
 )
 """In this order, without opening the database."""

@@ -20,7 +20,7 @@ from ragmem.domain.model import State
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, new_run, take_out
-from ragmem.services.gc_items import MERGED, TEMPLATE, UNFINISHED, Item, Plan, seen
+from ragmem.services.gc_items import TEMPLATE, UNFINISHED, Item, Plan, seen
 from ragmem.services.gc_marks import supersede
 from ragmem.services.gc_merging import Merger
 from ragmem.services.gc_outcome import Outcome
@@ -80,7 +80,7 @@ def apply(
     if decided.large and not allow_large:
         raise UsageError(
             f"this would remove {decided.leaving} of {decided.searched or decided.memories} memories",
-            hint="is a disk missing? if it is meant, say `ragmem gc --allow-large`",
+            hint="is a disk missing? `ragmem gc --dry-run` shows what would go, and why",
         )
     done = outcome or Outcome()
     acting = decided.acting()
@@ -199,7 +199,7 @@ def _removals(tools: Tools, decided: Plan, items: Collection[Item]) -> list[Remo
 
 
 def _supersede(tools: Tools, decided: Plan, done: Outcome) -> None:
-    items = [item for item in decided.items if item.action == "supersede" and item.rule != MERGED]
+    items = [item for item in decided.items if item.action == "supersede"]
     for batch in _in_time(tools, items, Pace(BATCH, BATCH), done):
         with tools.catalog.database.write():
             standing = _unchanged(tools, batch, done)
@@ -207,7 +207,7 @@ def _supersede(tools: Tools, decided: Plan, done: Outcome) -> None:
 
 
 def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
-    items = {item.id: item for item in decided.items if item.action in {"merge", "supersede"}}
+    items = {item.id: item for item in decided.items if item.action == "merge"}
     merger = Merger(
         tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
     )
@@ -217,10 +217,9 @@ def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
             [(one.memory, one.chunks) for one in decided.merges],
         )
         for batch in _in_time(tools, decided.merges, Merger.pace(), done):
-            made, merged, hidden = merger.merge(batch, islice(readings, len(batch)))
+            made, merged = merger.merge(batch, islice(readings, len(batch)))
             done.made += made
             done.merged += merged
-            done.superseded += hidden
             if merger.note:
                 done.note = done.note or merger.note
                 break

@@ -16,13 +16,10 @@ SMALL_STORE = 10
 """Below so many memories the share says nothing."""
 
 TEMPLATE = "template"
-"""The rule for what says the same as another but for numbers, ids and times."""
+"""The rule for what says the same as another but for the marks of a run."""
 
 SUBSTANCE = "has substance"
 """The rule for a memory that is indexed after all, though it came in with a low signal."""
-
-MERGED = "merged"
-"""The rule for a protected memory that stays behind the merged one that says the same."""
 
 UNFINISHED = "unfinished"
 """The rule for what a killed run had merged, and all of whose originals are still there."""
@@ -53,7 +50,6 @@ RULES = (
     SUBSTANCE,
     *CHANGES,
     "cluster",
-    MERGED,
     "no-substance",
     "substance",
     "diamond",
@@ -115,21 +111,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """A memory that is to be made, and of which ones: `originals` go, `hidden` stay behind it.
-
-    `superseded` is older -> newer among them.
-    """
+    """A memory that is to be made, and of which ones, its `members`: these go."""
 
     memory: Memory
     chunks: tuple[Chunk, ...]
-    originals: tuple[str, ...]
-    hidden: tuple[str, ...] = ()
-    superseded: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The ids of all that it is made of."""
-        return (*self.originals, *self.hidden)
+    members: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,24 @@
-"""The rules of the lifecycle for one project, in their order: templates, changes, clusters, age.
+"""The rules of the lifecycle for one project, in their order: templates, changes, near copies, age.
 
 Each memory gets one decision, by the first rule that has something to say of it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from ragmem.domain.ageing import age
 from ragmem.domain.changes import changes
-from ragmem.domain.clusters import clusters
 from ragmem.domain.consolidation import Merged, merge
 from ragmem.domain.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
+from ragmem.domain.near_copies import near_copies
 from ragmem.domain.redaction import Redactor
 from ragmem.domain.substance import substance
-from ragmem.services.gc_items import MERGED, SUBSTANCE, TEMPLATE
+from ragmem.domain.templates import template_families
+from ragmem.services.gc_items import SUBSTANCE, TEMPLATE
 from ragmem.services.side_by_side import SideBySide
-from ragmem.services.templates import template_families
 
 CONSOLIDATED = "consolidated"
 """The source of merged memories."""
@@ -29,11 +29,10 @@ ALONE = frozenset({"no-substance", "bad-feedback"})
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories that become one: `members` with what each becomes, `superseded` older -> newer among them."""
+    """Memories that become one."""
 
     memory: Memory
     members: tuple[Entry, ...]
-    superseded: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -52,31 +51,34 @@ def fate_of(
     entries: Sequence[Entry],
     connections: Sequence[Connection],
     *,
-    alike: Sequence[Connection],
     policy: LifecyclePolicy,
     compared: bool,
     settled: Collection[str] = (),
+    last_copies: Collection[str] = (),
     processes: SideBySide | None = None,
     redactor: Redactor,
 ) -> Fate:
-    """Decide on the memories of one project: `connections` tell which are not alone, `alike` what may be one.
+    """Decide on the memories of one project: `connections` tell which are not alone.
 
     Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
     alone. `settled` are ids of which other rules have decided: they are neighbours and count for the age of
-    others, but nothing is decided of them. Texts are read in `processes`, where there are any.
+    others, but nothing is decided of them. `last_copies` are the ids of the newest of a template whose others
+    went in an earlier run. Texts are read in `processes`, where there are any.
     """
     helping = processes or SideBySide(1)
     fate = Fate()
     free = [entry for entry in entries if entry.id not in settled]
-    templates = _templates(free, fate, policy)
+    newest = _templates(free, fate)
     _readmit(free, fate)
     replaced = _changes(free, connections, fate, helping, redactor=redactor)
     if compared:
-        _merge(free, alike, fate, policy, replaced, helping=helping, redactor=redactor)
+        _merge(free, fate, policy, replaced, helping=helping, redactor=redactor)
     for decision in replaced.values():
         fate.decide(decision)
     degree = _degree(entries, connections, fate)
-    for decision in age(entries, degree, policy, templates=templates, reading=helping.spread):
+    for decision in age(
+        entries, degree, policy, last_copies=newest.union(last_copies), reading=helping.spread
+    ):
         fate.decide(decision if compared else not_compared(decision))
     for entry in entries:
         if entry.memory.state is State.PENDING:
@@ -86,17 +88,15 @@ def fate_of(
     return fate
 
 
-def _templates(entries: Sequence[Entry], fate: Fate, policy: LifecyclePolicy) -> set[str]:
-    members: set[str] = set()
-    for family in template_families(entries, overlap=policy.template_overlap):
-        # Two that read alike may be one fact told again: then the newest needs substance like any other.
-        if len(family.others) + 1 >= policy.min_cluster:
-            members.add(family.keeper.id)
+def _templates(entries: Sequence[Entry], fate: Fate) -> set[str]:
+    """Have all but the newest of each template archived; return those."""
+    newest: set[str] = set()
+    for family in template_families(entries):
+        newest.add(family.keeper.id)
         for other in family.others:
-            members.add(other.id)
-            reason = f"says what {family.keeper.id[:12]} says but for numbers, ids and times"
+            reason = f"says what {family.keeper.id[:12]} says but for the marks of a run"
             fate.decide(Decision(other.id, "archive", TEMPLATE, reason, (family.keeper.id,)))
-    return members
+    return newest
 
 
 def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
@@ -132,51 +132,31 @@ def _changes(
 
 def _merge(
     entries: Sequence[Entry],
-    alike: Sequence[Connection],
     fate: Fate,
     policy: LifecyclePolicy,
-    replaced: Mapping[str, Decision],
+    replaced: Collection[str],
     *,
     helping: SideBySide,
     redactor: Redactor,
 ) -> None:
-    found = []
-    free = {
-        entry.id: entry
+    free = [
+        entry
         for entry in entries
-        if entry.mergeable and entry.memory.state is State.INDEXED and entry.id not in fate.decisions
-    }
-    for cluster in clusters(list(free.values()), alike, minimum=policy.min_cluster):
-        together = {entry.id for entry in cluster.members}
-        # What was made untrue from outside is no part of what is so now.
-        members = tuple(
-            entry
-            for entry in cluster.members
-            if entry.id not in replaced or replaced[entry.id].others[0] in together
-        )
-        if len(members) < policy.min_cluster:
-            continue
-        superseded = {entry.id: replaced[entry.id].others[0] for entry in members if entry.id in replaced}
-        found.append((members, superseded))
-    for (members, superseded), memory in zip(
+        if entry.memory.state is State.INDEXED and entry.id not in fate.decisions and entry.id not in replaced
+    ]
+    found = near_copies(free, minimum=policy.min_cluster)
+    merging = partial(_merged, redactor=redactor)
+    for members, memory in zip(
         found, helping.spread(partial(_merged, redactor=redactor), found), strict=True
     ):
-        fate.clusters.append(Cluster(memory, members, superseded))
+        fate.clusters.append(Cluster(memory, members))
         for entry in members:
-            fate.decide(_of_original(entry, memory, len(members)))
+            reason = f"one of {len(members)} of its session that say the same, which become {memory.id[:12]}"
+            fate.decide(Decision(entry.id, "merge", "cluster", reason, (memory.id,)))
 
 
-def _merged(found: tuple[tuple[Entry, ...], Mapping[str, str]], redactor: Redactor) -> Memory:
-    members, superseded = found
-    return merged_memory(members, merge(members, superseded, redactor=redactor))
-
-
-def _of_original(entry: Entry, memory: Memory, count: int) -> Decision:
-    if entry.protected:
-        reason = f"protected: it stays, behind {memory.id[:12]} that says the same"
-        return Decision(entry.id, "supersede", MERGED, reason, (memory.id,))
-    reason = f"one of {count} about one thing, which become {memory.id[:12]}"
-    return Decision(entry.id, "merge", "cluster", reason, (memory.id,))
+def _merged(members: tuple[Entry, ...], redactor: Redactor) -> Memory:
+    return merged_memory(members, merge(members, redactor=redactor))
 
 
 def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
@@ -202,7 +182,6 @@ def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
         category=newest.category,
         tier=Tier.INGEST,
         state=State.PENDING,
-        protected=merged.protected,
         tags=merged.tags,
         metadata={**merged.metadata, "type": merged.type.value, "merged": str(len(members))},
     )

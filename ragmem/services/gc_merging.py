@@ -1,4 +1,4 @@
-"""Merge clusters of memories: the merged one is durable and indexed before its originals are archived."""
+"""Merge memories that say the same: the merged one is durable and indexed before its originals go."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -7,14 +7,11 @@ from ragmem.catalog.archive import Removal
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.gc_runs import GcChange
-from ragmem.catalog.lives import LifeRow
-from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
-from ragmem.domain.model import Tier
+from ragmem.domain.lifecycle import Entry, LifecyclePolicy
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.gc_items import Item, Merging, seen
-from ragmem.services.gc_marks import supersede
 from ragmem.services.index import BATCH as INDEXED
 from ragmem.services.index import forget, put_again
 from ragmem.services.pace import Pace
@@ -54,20 +51,20 @@ class Merger:
         """Return how many are to be merged at once."""
         return Pace(*cls.AT_ONCE, aim=cls.AIM_S)
 
-    def merge(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> tuple[int, int, int]:
-        """Make memories of theirs; return how many were made, archived for them, and hidden behind them."""
+    def merge(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> tuple[int, int]:
+        """Make memories of theirs; return how many were made, and archived for them."""
         made = self._make(merges, readings)
         if self.note:
-            return 0, 0, 0
+            return 0, 0
         while made:
             try:
-                gone, hidden = self._replace(made)
+                gone = self._replace(made)
             except OutdatedError as error:
                 self._unmake([one for one in made if error.ids.intersection(one.members)])
                 made = [one for one in made if not error.ids.intersection(one.members)]
             else:
-                return len(made), gone, hidden
-        return 0, 0, 0
+                return len(made), gone
+        return 0, 0
 
     def _make(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> list[Merging]:
         read = {one.memory.id: reading for one, reading in zip(merges, readings, strict=True)}
@@ -79,7 +76,6 @@ class Merger:
             self.skipped += sum(len(one.members) for one in merges) - sum(len(one.members) for one in fresh)
             self._catalog.memories.accept([(one.memory, one.chunks) for one in fresh], words=words)
             self._catalog.gc_runs.link(self._run, {one.memory.id: one.members for one in fresh})
-            self._catalog.lives.put(self._lives(fresh, members), now=self._now)
             self._catalog.gc_runs.note(
                 self._run, "made", [GcChange(one.memory.id, "", one.memory.content_hash) for one in fresh]
             )
@@ -95,19 +91,6 @@ class Merger:
             self._unmake(fresh)
             return []
         return fresh
-
-    @staticmethod
-    def _lives(merges: Sequence[Merging], members: Mapping[str, Entry]) -> list[LifeRow]:
-        """Return the lives of merged memories: proven, but of those made of what is worth little alone."""
-        worthy = {key for key, one in members.items() if one.protected or one.memory.tier is Tier.INGEST}
-        return [
-            LifeRow(
-                one.memory.id,
-                None if worthy.isdisjoint(one.members) else Life.PROVEN,
-                reason=f"merged from {len(one.members)} memories",
-            )
-            for one in merges
-        ]
 
     def _entries(self, merges: Sequence[Merging]) -> dict[str, Entry]:
         members = [key for one in merges for key in one.members]
@@ -132,20 +115,16 @@ class Merger:
         except OutdatedError as error:
             self._unmake([one for one in merges if one.memory.id not in error.ids])
 
-    def _replace(self, made: Sequence[Merging]) -> tuple[int, int]:
-        successor = {key: one.memory.id for one in made for key in one.originals}
-        hidden = [key for one in made for key in one.hidden]
-        marked = 0
+    def _replace(self, made: Sequence[Merging]) -> int:
+        successor = {key: one.memory.id for one in made for key in one.members}
 
         def removals() -> list[Removal]:
-            nonlocal marked
             there = self._catalog.memories.hashes(one.memory.id for one in made)
             lost = {key for one in made if one.memory.id not in there for key in one.members}
             members = self._entries(made)
             if outdated := lost | self._outdated(made, members):
                 self.skipped += sum(len(one.members) for one in made if outdated.intersection(one.members))
                 raise OutdatedError(outdated)
-            marked = supersede(self._catalog, self._run, [self._items[key] for key in hidden], now=self._now)
             return [
                 Removal(members[key].memory, self._items[key].rule, self._items[key].reason, after)
                 for key, after in successor.items()
@@ -160,7 +139,7 @@ class Merger:
             now=self._now,
             action="merge",
         )
-        return len(gone), marked
+        return len(gone)
 
     def _outdated(self, merges: Sequence[Merging], entries: Mapping[str, Entry]) -> set[str]:
         """Return the members that are not what they were when it was decided to merge them."""

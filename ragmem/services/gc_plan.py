@@ -13,7 +13,7 @@ from ragmem.domain.lifecycle import Decision, LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connecting import connect
-from ragmem.services.gc_items import MERGED, RULES, Item, Plan
+from ragmem.services.gc_items import RULES, Item, Plan
 from ragmem.services.gc_project import Asked, Planned
 from ragmem.services.gc_upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.gc_workers import plans
@@ -46,9 +46,6 @@ def plan(
     for rule in rules:
         if rule not in RULES:
             raise UsageError(f'gc has no rule "{rule}"', hint="known: " + ", ".join(RULES))
-    if "cluster" in rules:
-        # What stays behind a merged memory is a part of its cluster.
-        rules = {*rules, MERGED}
     told = progress or Silent()
     removals = superfluous(catalog, policy=policy, gone=gone or (), projects=projects)
     removing = {decision.id for decision in removals if decision.action == "remove"}

@@ -10,10 +10,9 @@ from ragmem.domain.model import State
 from ragmem.domain.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.connecting import nearest
-from ragmem.services.gc_items import Item, Merging, item_of
+from ragmem.services.gc_items import TEMPLATE, Item, Merging, item_of
 from ragmem.services.gc_lifecycle import ALONE, Fate, fate_of, not_compared
 from ragmem.services.judge import chunks_of
-from ragmem.services.likeness import to_compare
 from ragmem.services.side_by_side import SideBySide
 
 
@@ -48,7 +47,7 @@ class Planned:
 def planned(catalog: Catalog, store: Store, asked: Asked, processes: SideBySide | None = None) -> Planned:
     """Decide on a project; texts are read in `processes`, where there are any. Raises BackendError."""
     entries = catalog.lives.entries([asked.project], policy=asked.policy)
-    fate = _fate(catalog, store, asked, entries, processes)
+    fate = _fate(catalog, asked, entries, processes)
     if asked.compared:
         _spare(catalog, store, fate)
     decided = fate.decisions | dict(asked.described)
@@ -60,21 +59,18 @@ def planned(catalog: Catalog, store: Store, asked: Asked, processes: SideBySide 
     )
 
 
-def _fate(
-    catalog: Catalog, store: Store, asked: Asked, entries: Sequence[Entry], processes: SideBySide | None
-) -> Fate:
+def _fate(catalog: Catalog, asked: Asked, entries: Sequence[Entry], processes: SideBySide | None) -> Fate:
     removing = {key for key, decision in asked.described.items() if decision.action == "remove"}
     staying = [entry for entry in entries if entry.id not in removing]
     here = {entry.id for entry in staying}
     settled = here.intersection(asked.described)
-    free = [entry for entry in staying if entry.id not in settled] if asked.compared else []
     return fate_of(
         staying,
         [one for one in catalog.connections.of([asked.project]) if one.first in here and one.second in here],
-        alike=[pair for part in to_compare(catalog, store, free) for pair in part.found()],
         policy=asked.policy,
         compared=asked.compared,
         settled=settled,
+        last_copies=here & catalog.archive.successors(TEMPLATE),
         processes=processes,
         redactor=catalog.redactor,
     )
@@ -102,10 +98,11 @@ def _kept(entry: Entry) -> Decision:
 
 
 def _merges(fate: Fate, sizes: ChunkingSettings, redactor: Redactor) -> list[Merging]:
-    found = []
-    for cluster in fate.clusters:
-        staying = tuple(entry.id for entry in cluster.members if entry.protected)
-        leaving = tuple(entry.id for entry in cluster.members if not entry.protected)
-        chunks = chunks_of(cluster.memory, sizes, redactor=redactor)
-        found.append(Merging(cluster.memory, chunks, leaving, staying, cluster.superseded))
-    return found
+    return [
+        Merging(
+            cluster.memory,
+            chunks_of(cluster.memory, sizes, redactor=redactor),
+            tuple(entry.id for entry in cluster.members),
+        )
+        for cluster in fate.clusters
+    ]

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from ragmem.catalog.catalog import Catalog
+from ragmem.domain.document_place import is_of_document
 from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
 from ragmem.domain.model import State
 from ragmem.ports import Store
@@ -23,7 +24,7 @@ def superfluous(
     """Return what to do with memories that have left their source (`gone`) or have the text of another.
 
     What is protected, pinned or proven stays unless another memory of its scope says exactly the same; of
-    several alike the one that is protected stays, else the oldest.
+    several alike the one that is protected stays, else the oldest. Of pages of documents each stays.
     """
     groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
     doubled = {identifier for group in groups for identifier in group}
@@ -31,6 +32,8 @@ def superfluous(
     entries = catalog.lives.some(doubled.union(gone, unfinished), policy=policy)
     if projects is not None:
         entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
+    # Whoever is told of a page looks for it in that document.
+    pages = {key for key, entry in entries.items() if is_of_document(entry.memory.metadata)}.difference(gone)
     kept = {
         key: entry.protected or (entry.life is not Life.BUFFER and not entry.curated)
         for key, entry in entries.items()
@@ -43,7 +46,7 @@ def superfluous(
         if key in entries and not entries[key].pinned
     }
     for group in groups:
-        here = [identifier for identifier in group if identifier in entries and identifier not in decided]
+        here = [one for one in group if one in entries and one not in decided and one not in pages]
         lasting = [identifier for identifier in here if identifier not in gone]
         if not here:
             continue

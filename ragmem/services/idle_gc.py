@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ragmem.catalog.database import Database
-from ragmem.catalog.idle_mark import was_seen
 from ragmem.services.connecting import Connected
-from ragmem.services.gc_items import MERGED, Plan
+from ragmem.services.gc_items import Plan
 from ragmem.services.gc_outcome import Outcome
 
 LOOK = "`ragmem gc --dry-run` shows what it would do"
@@ -25,8 +23,8 @@ class Tended:
 
 
 def tend(
-    database: Database,
     *,
+    may_change: bool,
     connect: Callable[[], Connected | None],
     plan: Callable[[], Plan],
     apply: Callable[[Plan], Outcome],
@@ -34,16 +32,16 @@ def tend(
 ) -> Tended:
     """Connect what is not connected yet, then plan, and carry out what may be done without a person.
 
-    `connect` gives None where no model can be had. Without `merges` nothing is merged.
+    Unless it `may_change` memories, nothing is planned. `connect` gives None where no model can be had.
+    Without `merges` nothing is merged.
     """
     found = connect()
     waiting = found.waiting if found else 0
     if found and waiting and found.new:
         # A plan would leave most projects as they are, and take long to say so.
         return Tended("", waiting, finished=False)
-    if not was_seen(database):
-        # The first time on a home that nobody has looked through is no time for surprises.
-        return Tended(f"nobody has seen a plan of this memory yet; {LOOK}", waiting)
+    if not may_change:
+        return Tended("", waiting)
     decided = plan() if merges else _unmerged(plan())
     if decided.empty:
         return Tended("", decided.uncompared)
@@ -54,5 +52,5 @@ def tend(
 
 
 def _unmerged(decided: Plan) -> Plan:
-    staying = tuple(item for item in decided.items if item.action != "merge" and item.rule != MERGED)
+    staying = tuple(item for item in decided.items if item.action != "merge")
     return replace(decided, items=staying, merges=())

@@ -89,8 +89,12 @@ def told(report: LifecycleReport) -> str:
         lines.append(f"Of {left:,} that left the buffer {report.promotion_rate:.0%} live on.")
     if report.at_risk and not report.uncompared:
         lines.append(f"{report.at_risk:,} alone and without substance: the next gc archives them.")
-    if report.tended and report.tended.refused:
+    if not report.automatic:
+        lines.append("gc runs only when you run it: idle gc is off.")
+    elif report.tended and report.tended.refused:
         lines.append(f"gc does not run by itself: {report.tended.refused}.")
+    else:
+        lines.append("gc runs by itself while nobody asks the server: idle gc is on.")
     return " ".join(lines)
 
 
@@ -161,6 +165,7 @@ def lifecycle_shape(report: LifecycleReport) -> dict[str, Any]:
             "nearest": list(found.nearest),
         },
         "runs": [_run_shape(run) for run in report.runs],
+        "idle_gc": report.automatic,
         "tended": report.tended
         and {"at": _moment(report.tended.at), "refused": report.tended.refused or None},
     }

@@ -1,7 +1,7 @@
 """How the memories live: their states, what connects them, what went and why, and what may go next."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,15 +10,15 @@ from ragmem.catalog.gc_runs import GcRun
 from ragmem.catalog.idle_mark import Mark, mark_of
 from ragmem.catalog.lifecycle_counts import ArchivedCount, archived_counts, merged_counts
 from ragmem.domain.ageing import age
-from ragmem.domain.clusters import clusters
 from ragmem.domain.connections import CONNECTED, Scale, known_scale
 from ragmem.domain.lifecycle import Decision, Entry, EntryType, Life, LifecyclePolicy
 from ragmem.domain.model import State
+from ragmem.domain.near_copies import near_copies
 from ragmem.domain.redaction import Redactor
 from ragmem.domain.substance import substance
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsVectors, Store
-from ragmem.services.likeness import alike
+from ragmem.services.gc_items import TEMPLATE
 from ragmem.services.memory_vectors import sampled_cosines
 
 CLASSES = 24
@@ -36,7 +36,7 @@ READ = 400
 MERGED = "cluster"
 """The rule of archived memories whose text lives on in a merged one."""
 
-EXPIRED = ("no-substance", "bad-feedback", "template")
+EXPIRED = ("no-substance", "bad-feedback", TEMPLATE)
 """The rules of archived memories whose life came to its end; what people removed is not among them."""
 
 AGEING = frozenset({"young", "reprieved", "substance", *EXPIRED, "diamond"})
@@ -45,7 +45,7 @@ AGEING = frozenset({"young", "reprieved", "substance", *EXPIRED, "diamond"})
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Memories about one thing: those that are to become one, or the originals of a merged one."""
+    """Memories that say the same: those that are to become one, or the originals of a merged one."""
 
     size: int
     id: str
@@ -93,7 +93,7 @@ class LifecycleReport:
     are those that left the buffer and live on, originals of merged ones included, and `expired` those whose
     life came to its end. `types` is type -> (all, those that never expire). Where a project has memories that
     are not compared, nobody knows who is alone in it, and its `loners` are left out. `tended` is what came of
-    the last time that gc was to run by itself.
+    the last time that gc was to run by itself, and `automatic` tells whether it may.
     """
 
     projects: Sequence[str] | None
@@ -113,6 +113,7 @@ class LifecycleReport:
     similarity: Similarity | None
     runs: Sequence[GcRun] = field(default_factory=tuple)
     tended: Mark | None = None
+    automatic: bool = False
 
     @property
     def density(self) -> float:
@@ -133,6 +134,7 @@ def lifecycle_report(
     policy: LifecyclePolicy,
     projects: Sequence[str] | None,
     limit: int,
+    automatic: bool = False,
 ) -> LifecycleReport:
     """Return how the memories of these projects live; lists have `limit` lines at most. Changes nothing."""
     entries = catalog.lives.entries(projects, policy=policy)
@@ -145,7 +147,7 @@ def lifecycle_report(
     similarity, waiting = _compared(catalog, store, projects)
     lonely = [
         one
-        for one in _lonely(entries, degree + replacing, policy)
+        for one in _lonely(entries, degree + replacing, policy, catalog.archive.successors(TEMPLATE))
         if waiting is not None
         and one[1].scope.project not in waiting
         and one[1].memory.state is not State.PENDING
@@ -162,12 +164,13 @@ def lifecycle_report(
         promoted=sum(map(_promoted, entries)) + by_rule.get(MERGED, 0),
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
-        groups=_groups(catalog, store, entries, policy, limit),
+        groups=_groups(catalog, entries, policy, limit),
         loners=[_loner(*one, redactor=catalog.redactor) for one in lonely[:limit]],
         at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
         similarity=similarity,
         runs=catalog.gc_runs.latest(limit),
         tended=mark_of(catalog.database),
+        automatic=automatic,
     )
 
 
@@ -196,29 +199,18 @@ def _promoted(entry: Entry) -> bool:
     return lasting and not (entry.curated or entry.pinned or "merged" in entry.memory.metadata)
 
 
-def _groups(
-    catalog: Catalog,
-    store: Store,
-    entries: Sequence[Entry],
-    policy: LifecyclePolicy,
-    limit: int,
-) -> list[Group]:
-    """Return the largest clusters: those that gc would merge, and those that it did."""
-    free = [entry for entry in entries if entry.mergeable and entry.memory.state is State.INDEXED]
-    try:
-        likes = alike(catalog, store, free)
-    except BackendError:  # Without a model nothing is merged either; the report tells so elsewhere.
-        likes = []
+def _groups(catalog: Catalog, entries: Sequence[Entry], policy: LifecyclePolicy, limit: int) -> list[Group]:
+    """Return the largest groups: those that gc would merge, and those that it did."""
+    free = [entry for entry in entries if entry.memory.state is State.INDEXED]
     found = [
         Group(
-            len(cluster.members),
-            first.id,
-            _title(first.memory.title, first.text, redactor=catalog.redactor),
-            first.scope.project,
+            len(members),
+            members[0].id,
+            _title(members[0].memory.title, members[0].text, redactor=catalog.redactor),
+            members[0].scope.project,
             merged=False,
         )
-        for cluster in clusters(free, likes, minimum=policy.min_cluster)
-        for first in cluster.members[:1]
+        for members in near_copies(free, minimum=policy.min_cluster)
     ]
     found += [
         Group(one.originals, one.id, _title(one.title, redactor=catalog.redactor), one.project, merged=True)
@@ -232,14 +224,17 @@ def _projects(entries: Sequence[Entry]) -> list[str]:
 
 
 def _lonely(
-    entries: Sequence[Entry], degree: Mapping[str, int], policy: LifecyclePolicy
+    entries: Sequence[Entry],
+    degree: Mapping[str, int],
+    policy: LifecyclePolicy,
+    last_copies: Collection[str],
 ) -> list[tuple[int, Entry, Decision]]:
     """Return the isolated memories that may end, with how many newer ones there are until they are looked at.
 
     Those that gc would archive come first, then those that are next.
     """
     found = []
-    for entry, decision in zip(entries, age(entries, degree, policy), strict=True):
+    for entry, decision in zip(entries, age(entries, degree, policy, last_copies=last_copies), strict=True):
         if entry.id not in degree and decision.rule in AGEING:
             due = policy.age_after + (entry.checked_age if entry.reprieves else 0)
             found.append((max(0, due - decision.age), entry, decision))

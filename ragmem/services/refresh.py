@@ -1,4 +1,4 @@
-"""Choose what a memory file tells: the proven memories of a project, a line each, the best of each group."""
+"""Choose what a memory file tells: the promoted memories of a project, a sentence each, by groups."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.latest import Sort, latest
-from ragmem.catalog.proven import proven
+from ragmem.catalog.promoted import promoted
 from ragmem.domain.blocks import units
+from ragmem.domain.changes import changes
 from ragmem.domain.lifecycle import Entry, EntryType, Life, LifecyclePolicy, declared_type
 from ragmem.domain.model import EPISODES, USER, Category, Kind
-from ragmem.domain.open_work import open_work
 from ragmem.domain.protection import protecting
 from ragmem.domain.records import RECORDS
 from ragmem.domain.redaction import Redactor
@@ -29,11 +28,8 @@ SHARED_WORDS = 4
 MONTH = 30.0
 """Days in which what counts for being new falls to a third."""
 
-MOST_OPEN = 8
-"""Lines of open work, of the latest session that left any."""
-
-SESSIONS = 5
-"""Latest sessions that are looked at for it."""
+PLANS = frozenset({"prds"})
+"""Curated sources that tell what was to be done, which is no fact once it is."""
 
 READ = 3
 """Memories that are read for each line that there is room for: many say nothing in one line."""
@@ -53,7 +49,6 @@ PROBLEMS = Group("Problems and what solves them", 0.20)
 PATTERNS = Group("Patterns", 0.10)
 BACKGROUND = Group("Worth knowing", 0.15)
 GROUPS = (PREFERENCES, DECISIONS, PROBLEMS, PATTERNS, BACKGROUND)
-OPEN = Group("Open work", 0.0)
 
 _REASONS = ("cause", "consequence", "rule")
 
@@ -96,28 +91,28 @@ def index(
     memory gives the same index: nothing depends on the time of day.
     """
     projects = (project,) if project == USER else (project, USER)
-    ids = proven(catalog.database, projects=projects, curated=policy.curated)
-    entries = [
+    kept = (policy.curated | {RECORDS}).difference(PROCEDURES, PLANS)
+    ids = promoted(catalog.database, projects=projects, sources=kept, sessions=policy.promote_sessions)
+    found = [
         entry
         for entry in catalog.lives.some(ids, policy=policy).values()
-        if _belongs(entry, project) and not _is_read_from(entry, without)
+        if _is_promoted(entry, kept, policy) and _belongs(entry, project)
     ]
+    # What a newer one made untrue is left out, also where gc has not run since.
+    untrue = {one.older for one in changes(found, redactor=catalog.redactor)}
+    entries = [one for one in found if one.id not in untrue and not _is_read_from(one, without)]
     newest = max((entry.memory.event_time for entry in entries), default=None)
     degrees = catalog.connections.degree([entry.id for entry in entries])
     if newest is None:
         return Index(considered=0)
     ranked = sorted(entries, key=lambda entry: (-_rank(entry, degrees.get(entry.id, 0), newest), entry.id))
     heard = _Heard(said)
-    work = _open_work(catalog, project, heard)
-    left = max(0, room - len(work))
-    chosen = _chosen(ranked, left, heard, redactor=catalog.redactor)
+    chosen = _chosen(ranked, room, heard, redactor=catalog.redactor)
     groups = [
         (group, tuple(sorted(lines, key=lambda line: (-line.at.timestamp(), line.id))))
         for group, lines in chosen.items()
     ]
-    return Index(
-        tuple((group, lines) for group, lines in [*groups, (OPEN, tuple(work))] if lines), len(entries)
-    )
+    return Index(tuple((group, lines) for group, lines in groups if lines), len(entries))
 
 
 class _Heard:
@@ -140,14 +135,19 @@ class _Heard:
         return True
 
 
+def _is_promoted(entry: Entry, kept: Collection[str], policy: LifecyclePolicy) -> bool:
+    """Tell whether a person or three sessions vouch for a memory; what gc made of it does not count."""
+    memory = entry.memory
+    recorded = memory.source not in EPISODES and declared_type(memory) is EntryType.DECISION
+    vouched = entry.pinned or entry.feedback > 0 or memory.source in kept
+    return vouched or recorded or entry.sessions >= policy.promote_sessions
+
+
 def _belongs(entry: Entry, project: str) -> bool:
     """Tell whether an entry is one that a project's file may tell of."""
     memory = entry.memory
     if memory.source in PROCEDURES or entry.feedback < 0 or entry.superseded_by:
         return False
-    if memory.source in EPISODES and entry.life is Life.BUFFER and not entry.pinned:
-        # Of what happened only that is proven which was of use later.
-        return entry.sessions > 0 or entry.feedback > 0
     return memory.scope.project == project or memory.kind is Kind.PREFERENCE
 
 
@@ -219,22 +219,6 @@ def _chosen(ranked: Sequence[Entry], room: int, heard: _Heard, redactor: Redacto
     return {group: [line for _, line in lines[group][: taken[group]]] for group in GROUPS}
 
 
-def _open_work(catalog: Catalog, project: str, heard: _Heard) -> list[Line]:
-    """Return what the latest session that left anything open leaves to do."""
-    sessions = latest(
-        catalog.database, Sort(sources=tuple(sorted(EPISODES))), projects=[project], limit=SESSIONS
-    )
-    for memory in sessions:
-        lines = [
-            text
-            for text in open_work(memory.text, most=MOST_OPEN, redactor=catalog.redactor)
-            if heard.takes(text)
-        ]
-        if lines:
-            return [Line(memory.id, memory.event_time, text) for text in lines]
-    return []
-
-
 def rendered(found: Index) -> list[str]:
     """Return the lines between the marks; none where there is nothing to tell."""
     if not found.groups:
@@ -245,7 +229,7 @@ def rendered(found: Index) -> list[str]:
     return lines[:-1]
 
 
-def size_of_frame(groups: Iterable[Group] = (*GROUPS, OPEN)) -> int:
+def size_of_frame(groups: Iterable[Group] = GROUPS) -> int:
     """Return how many lines stand around those of the memories: marks, head, and each group's heading."""
     return 2 + 4 + 3 * len(list(groups))
 

@@ -7,7 +7,7 @@ import pytest
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.injections import Injection, Kept
 from ragmem.catalog.latest import Sort, latest
-from ragmem.catalog.proven import proven
+from ragmem.catalog.promoted import promoted
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.redaction import DEFAULT
@@ -74,7 +74,7 @@ def test_a_session_is_asked_once_and_forgets_what_it_lost_sight_of(catalog):
     assert catalog.sessions.get("unknown") is None
 
 
-def test_what_is_proven_and_what_is_latest_is_found(catalog):
+def test_what_is_promoted_and_what_is_latest_is_found(catalog):
     drafts = [
         Draft(
             source,
@@ -90,9 +90,9 @@ def test_what_is_proven_and_what_is_latest_is_found(catalog):
     judged = [judge(one, now=NOW, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for one in drafts]
     catalog.memories.accept([(one.memory, one.chunks) for one in judged])
     ids = [one.memory.id for one in judged]
-    assert proven(catalog.database, projects=["p"], curated={"memory"}) == [ids[0]]
+    assert promoted(catalog.database, projects=["p"], sources={"memory"}, sessions=3) == [ids[0]]
     catalog.lives.pin(ids[1], pinned=True, now=NOW)
-    assert proven(catalog.database, projects=["p"], curated=()) == [ids[1]]
+    assert promoted(catalog.database, projects=["p"], sources=(), sessions=3) == [ids[1]]
     catalog.lives.rate(ids[1], -1, now=NOW)
     catalog.lives.rate(ids[1], -1, now=NOW)
     assert catalog.lives.rated(-2) == [ids[1]]

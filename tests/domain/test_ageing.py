@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.ageing import age, ages_of
+from ragmem.domain.document_place import place_metadata
 from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, content_hash
 
@@ -42,9 +43,9 @@ def newer(count, *, project="p"):
     return [entry(100 + number, project=project) for number in range(count)]
 
 
-def decided(first, count=5, *, degree=None, policy=POLICY, templates=()):
+def decided(first, count=5, *, degree=None, policy=POLICY, last_copies=()):
     """Return what is decided of an entry with so many newer ones."""
-    return age([first, *newer(count)], degree or {}, policy, templates=templates)[0]
+    return age([first, *newer(count)], degree or {}, policy, last_copies=last_copies)[0]
 
 
 def test_age_counts_the_newer_memories_of_the_same_project_by_event_time_and_not_by_entry():
@@ -149,11 +150,18 @@ def test_a_memory_recalled_in_enough_sessions_is_proven_at_any_age():
     assert decided(entry(0, sessions=3, feedback=-1), 0).action == "keep"
 
 
-def test_a_template_is_archived_though_it_names_things_and_is_connected_with_its_like():
-    line = entry(0, "Mirror of bucket eu-7 must be checked because 12 of 40 objects were missing.")
-    made = decided(line, degree={line.id: 3}, templates={line.id})
-    assert (made.action, made.rule) == ("archive", "template")
-    assert decided(line, 4, templates={line.id}).action == "keep"
+def test_the_last_copy_of_a_template_stays_however_old_and_lone_it_is():
+    line = entry(0, CHATTER)
+    assert decided(line).action == "archive"
+    made = decided(line, 99, last_copies={line.id})
+    assert (made.action, made.rule) == ("keep", "last copy")
+
+
+def test_a_page_of_a_document_stays_though_it_is_alone_and_says_nothing():
+    page = entry(0, CHATTER)
+    place = place_metadata("report.pdf", "page=3", "page 3")
+    made = decided(replace(page, memory=replace(page.memory, metadata=place)))
+    assert (made.action, made.rule) == ("keep", "document")
 
 
 def test_what_was_superseded_is_kept_as_the_history_of_what_took_its_place():
@@ -186,7 +194,7 @@ MANY = st.lists(ENTRIES, max_size=25, unique_by=lambda one: one.id)
 @given(MANY, st.integers(1, 10))
 def test_nothing_protected_is_ever_archived(entries, after):
     policy = LifecyclePolicy(age_after=after)
-    made = age(entries, {}, policy, templates={one.id for one in entries})
+    made = age(entries, {}, policy)
     assert [decision.id for decision in made] == [one.id for one in entries]
     for one, decision in zip(entries, made, strict=True):
         assert not (one.protected and decision.action in {"archive", "reprieve"})

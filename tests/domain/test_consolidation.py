@@ -1,7 +1,7 @@
-"""Memories about one thing as one text."""
+"""Memories that say the same as one text."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,19 +15,18 @@ from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.redaction import DEFAULT
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NOTHING: Mapping[str, str] = {}
 
 
-def entry(number: int, text: str, *, protected: bool = False, title: str = "", kind: str = "") -> Entry:
+def entry(number: int, text: str, *, title: str = "", kind: str = "") -> Entry:
     at = NOW + timedelta(days=number)
     name = f"m{number}"
     metadata = {"type": kind} if kind else {}
     memory = Memory(name, "note", name, text, title, at, at, at, content_hash(text), Scope("shop"))
-    return Entry(replace(memory, protected=protected, metadata=metadata, tags=(f"tag{number % 2}",)), number)
+    return Entry(replace(memory, metadata=metadata, tags=(f"tag{number % 2}",)), number)
 
 
-def merged(*texts: str, superseded: Mapping[str, str] = NOTHING) -> Merged:
-    return merge([entry(number, text) for number, text in enumerate(texts)], superseded, redactor=DEFAULT)
+def merged(*texts: str) -> Merged:
+    return merge([entry(number, text) for number, text in enumerate(texts)], redactor=DEFAULT)
 
 
 def test_what_holds_comes_by_time_under_its_date() -> None:
@@ -38,22 +37,8 @@ def test_what_holds_comes_by_time_under_its_date() -> None:
 
 def test_memories_of_one_day_need_no_dates() -> None:
     one, other = entry(0, "The kiln is fired at 900."), entry(0, "Glaze runs above 940.")
-    text = merge([one, Entry(replace(other.memory, id="m9"), 9)], {}, redactor=DEFAULT).text
+    text = merge([one, Entry(replace(other.memory, id="m9"), 9)], redactor=DEFAULT).text
     assert text == "The kiln is fired at 900.\n\nGlaze runs above 940."
-
-
-def test_a_contradiction_is_kept_behind_what_holds_with_both_dates() -> None:
-    found = merged(
-        "The kiln is fired at 900 degrees.",
-        "Shelves are coated in March.",
-        "The kiln is fired at 960 degrees now.",
-        superseded={"m0": "m2"},
-    )
-    assert found.text == (
-        "2026-03-02: Shelves are coated in March.\n\n"
-        "2026-03-03: The kiln is fired at 960 degrees now.\n\n"
-        "Was so until 2026-03-03 (from 2026-03-01): The kiln is fired at 900 degrees."
-    )
 
 
 def test_a_statement_that_was_made_twice_comes_once() -> None:
@@ -85,15 +70,12 @@ def test_a_list_keeps_its_form() -> None:
 
 def test_a_title_that_says_more_than_the_text_is_kept() -> None:
     entries = [entry(0, "It sticks when wet.", title="Vent of kiln 2"), entry(1, "Dry it first.")]
-    assert "Vent of kiln 2: It sticks when wet." in merge(entries, {}, redactor=DEFAULT).text
+    assert "Vent of kiln 2: It sticks when wet." in merge(entries, redactor=DEFAULT).text
 
 
-def test_a_protected_type_is_inherited() -> None:
-    entries = [entry(0, "We fire at 900.", kind="decision"), entry(1, "a"), entry(2, "b"), entry(3, "c")]
-    found = merge(entries, {}, redactor=DEFAULT)
-    assert found.protected
-    assert found.type is EntryType.DECISION
-    assert not merge(entries[1:], {}, redactor=DEFAULT).protected
+def test_the_type_is_that_of_most() -> None:
+    entries = [entry(0, "It stalls.", kind="error"), entry(1, "a"), entry(2, "b", kind="error")]
+    assert merge(entries, redactor=DEFAULT).type is EntryType.ERROR
 
 
 def test_it_tells_where_it_comes_from() -> None:
@@ -162,23 +144,18 @@ texts = st.lists(sentences, min_size=1, max_size=4).flatmap(
 
 
 @settings(deadline=None, max_examples=150)
-@example(["The.", "900.\nThe.", "The."], {}, [0, 1, 2, 3, 4])
+@example(["The.", "900.\nThe.", "The."], [0, 1, 2, 3, 4])
 @given(
     st.lists(texts, min_size=1, max_size=5),
-    st.dictionaries(st.sampled_from(["m0", "m1", "m2"]), st.sampled_from(["m1", "m2", "m3"])),
     st.permutations(range(5)),
 )
-def test_no_statement_is_lost_in_whatever_order(
-    found: Sequence[str], superseded: Mapping[str, str], order: Sequence[int]
-) -> None:
+def test_no_statement_is_lost_in_whatever_order(found: Sequence[str], order: Sequence[int]) -> None:
     entries = [entry(number, text) for number, text in enumerate(found)]
-    text = merge(entries, superseded, redactor=DEFAULT).text
+    text = merge(entries, redactor=DEFAULT).text
     whole = " ".join(" ".join(one) for one in sorted(said(text)))
     # "900." alone reads as the number of an item, before a sentence as a part of it: its words stand there.
     plain = " ".join(normal(text))
     for one in entries:
         for statement in said(one.text):
             assert " ".join(statement) in whole or " ".join(statement) in plain
-    assert (
-        merge([entries[at] for at in order if at < len(entries)], superseded, redactor=DEFAULT).text == text
-    )
+    assert merge([entries[at] for at in order if at < len(entries)], redactor=DEFAULT).text == text

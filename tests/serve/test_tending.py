@@ -9,7 +9,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from ragmem.catalog.idle_mark import mark_of, signature, was_seen
+from ragmem.catalog.idle_mark import mark_of
 from ragmem.domain.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.memory import Ragmem, now
@@ -37,7 +37,14 @@ DECISIONS = (
     "Gulls are counted twice a day and never at noon.",
     "The ferry's timetable wins where two of them disagree.",
 )
-IDLE = {"RAGMEM_LIFECYCLE_IDLE_MINUTES": "0.005"}
+IDLE = {"RAGMEM_LIFECYCLE_IDLE_MINUTES": "0.005", "RAGMEM_LIFECYCLE_AUTOMATIC": "yes"}
+
+
+@pytest.fixture
+def open_memory(open_memory, monkeypatch):
+    """Open memories in which idle gc is on, unless a test says otherwise."""
+    monkeypatch.setenv("RAGMEM_LIFECYCLE_AUTOMATIC", "yes")
+    return lambda **environ: open_memory(**{"RAGMEM_LIFECYCLE_AUTOMATIC": "yes"} | environ)
 
 
 def fill(memory, name, count=1):
@@ -53,7 +60,6 @@ def fill(memory, name, count=1):
     )
     # Nothing is near to anything else: of few memories most would be merged into one.
     memory.catalog.connections.keep_scale("fake-hash", Scale(0.98, 0.99, 25, 100), now=now(), anew=False)
-    memory.gc_was_seen()
 
 
 def runs(memory):
@@ -98,55 +104,70 @@ def test_tending_runs_gc_as_idle_and_not_again_before_anything_changed(open_memo
     assert (run.caller, said) == ("idle", [])
     assert run.ended is not None
     kept = mark_of(memory.catalog.database)
-    assert kept.signature == signature(memory.catalog.database)
     fill(memory, "two")
     tend(memory, quiet, said.append)
     assert len(runs(memory)) == 1
-    assert signature(memory.catalog.database) != kept.signature
+    assert mark_of(memory.catalog.database) == kept
 
 
-def test_before_a_person_has_seen_a_plan_no_memory_is_changed(open_memory, quiet, monkeypatch):
-    with monkeypatch.context() as unseen:
-        unseen.setattr(Ragmem, "gc_was_seen", lambda _: None)
-        memory = open_memory()
-        fill(memory, "one")
-    before = {one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()
-    said = []
-    tend(memory, quiet, said.append)
-    assert ({one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()) == before
-    assert runs(memory) == []
-    [line] = said
-    assert line.startswith("gc does not run by itself: nobody has seen a plan")
-    assert memory.lifecycle_report().tended.refused in line
-    memory.gc_was_seen()
-    later = now() + EVERY
-    monkeypatch.setattr(tending, "now", lambda: later)
-    tend(memory, quiet, said.append)
-    assert [run.caller for run in runs(memory)] == ["idle"]
-    assert memory.lifecycle_report().tended.refused == ""
-    assert len(said) == 1
+def states(memory):
+    return {one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()
 
 
-def test_who_has_run_gc_has_seen_a_plan(open_memory):
-    memory = open_memory()
-    memory.prepare()
-    assert not was_seen(memory.catalog.database)
-    memory.catalog.gc_runs.begin("r-1", caller="idle", now=now())
-    assert not was_seen(memory.catalog.database)
-    memory.catalog.gc_runs.begin("r-2", caller="gc", now=now())
-    assert was_seen(memory.catalog.database)
+def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet, run, monkeypatch):
+    off = {"RAGMEM_LIFECYCLE_AUTOMATIC": ""}
+    monkeypatch.delenv("RAGMEM_LIFECYCLE_AUTOMATIC")
+    memory = open_memory(**off)
+    fill(memory, "one")
+    before = states(memory)
+    # Neither a plan that was looked at nor a run is a word for what happens later.
+    assert run("gc", "--dry-run", **off).returncode == 0
+    assert run("gc", "--only", "no-substance", "--yes", **off).returncode == 0
+    at = now()
+    for hours in range(3):
+        monkeypatch.setattr(tending, "now", lambda hours=hours: at + hours * EVERY)
+        tend(memory, quiet, pytest.fail)
+    assert states(memory) == before
+    assert [one for one in runs(memory) if one.caller == "idle"] == []
+
+    said = run("gc", "--enable-idle", **off)
+    assert (said.returncode, said.stdout.splitlines()[0][:14]) == (0, "idle gc is on:")
+    assert memory.lifecycle_report().automatic
+    monkeypatch.setattr(tending, "now", lambda: at + 4 * EVERY)
+    tend(memory, quiet, pytest.fail)
+    assert [one.caller for one in runs(memory)][:1] == ["idle"]
+
+    assert run("gc", "--disable-idle", **off).stdout == "idle gc is off: gc runs only when somebody runs it\n"
+    fill(memory, "two")
+    left = states(memory)
+    monkeypatch.setattr(tending, "now", lambda: at + 5 * EVERY)
+    tend(memory, quiet, pytest.fail)
+    assert states(memory) == left
 
 
-def test_the_plan_on_the_command_line_is_one_that_was_seen_unless_it_shows_a_part(open_memory, run):
-    memory = open_memory()
-    memory.prepare()
-    assert run("gc", "--dry-run", "--only", "template").returncode == 0
-    assert not was_seen(memory.catalog.database)
-    assert run("gc", "--dry-run").returncode == 0
-    assert was_seen(memory.catalog.database)
+def test_the_state_of_idle_gc_is_told(open_memory, run, monkeypatch):
+    monkeypatch.delenv("RAGMEM_LIFECYCLE_AUTOMATIC")
+    off = {"RAGMEM_LIFECYCLE_AUTOMATIC": ""}
+    open_memory(**off).prepare()
+    for switch, state in (("--disable-idle", "off"), ("--enable-idle", "on")):
+        assert run("gc", switch, **off).returncode == 0
+        told = run("inspect", "stats", **off).stdout.splitlines()[-1]
+        assert told.split()[:3] == ["idle", "gc", *[f"{state}{':' if state == 'on' else ''}"]]
+        assert f"idle gc is {state}" in " ".join(run("inspect", "lifecycle", "--all", **off).stdout.split())
+        assert f"{state}:" in next(
+            line for line in run("doctor", **off).stdout.splitlines() if "idle gc" in line
+        )
+
+
+def test_a_variable_that_says_otherwise_than_the_switch_is_named(open_memory, run):
+    open_memory().prepare()
+    done = run("gc", "--disable-idle", RAGMEM_LIFECYCLE_AUTOMATIC="yes")
+    assert done.returncode == 2
+    assert "RAGMEM_LIFECYCLE_AUTOMATIC says otherwise" in done.stderr
 
 
 def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memory, quiet, monkeypatch):
+    monkeypatch.setattr("ragmem.services.gc_items.LARGE_SHARE", 0.3)
     memory = open_memory()
     fill(memory, "one", count=8)
     before = memory.catalog.memories.ids()
@@ -324,11 +345,8 @@ def test_a_server_tends_while_nobody_asks_and_goes_on_answering_until_it_is_told
         assert slowest < 15
 
 
-@pytest.mark.parametrize(
-    "off", [{"RAGMEM_LIFECYCLE_IDLE_MINUTES": "0"}, IDLE | {"RAGMEM_LIFECYCLE_AUTOMATIC": "no"}]
-)
-def test_nothing_is_tended_where_the_settings_say_so(open_memory, quiet, off):
-    memory = open_memory(**off)
+def test_nothing_is_tended_where_the_settings_say_so(open_memory, quiet):
+    memory = open_memory(RAGMEM_LIFECYCLE_IDLE_MINUTES="0")
     # Else it would look again and again, until it is cancelled.
     asyncio.run(asyncio.wait_for(tend_when_idle(memory, quiet, Workers(1), pytest.fail), 10))
 

@@ -4,10 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from known_likeness import Compared
 
 from ragmem.backends.fake import FakeModels
-from ragmem.domain.lifecycle import Connection
 from ragmem.domain.model import Draft, Scope
 from ragmem.errors import BackendError
 from ragmem.memory import Ragmem
@@ -47,7 +45,10 @@ def said(text, title="Damper motor"):
 
 @pytest.fixture
 def merged(tmp_path, monkeypatch):
-    """Return a function that merges the notes with a model's answer, and gives the memory and the outcome."""
+    """Return a function that merges what a session said with a model's answer; it gives memory and outcome.
+
+    The session says all of it once, and parts of it twice more.
+    """
 
     def merge(answer, by="llm"):
         environ = {
@@ -59,17 +60,21 @@ def merged(tmp_path, monkeypatch):
         model = Writes(answer)
         plain = Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path)
         with Ragmem(plain.settings, home=tmp_path, cwd=tmp_path, models=FakeModels(model)) as memory:
-            stored = memory.ingest(
+            memory.ingest(
                 [
-                    Draft("ingest", f"/n/{n}", text, event_time=NOW + timedelta(days=n), scope=Scope("shop"))
-                    for n, text in enumerate(NOTES)
+                    Draft(
+                        "transcripts",
+                        f"/n/{n}",
+                        " ".join(notes),
+                        event_time=NOW + timedelta(days=n),
+                        scope=Scope("shop"),
+                        metadata={"session": "s1"},
+                    )
+                    for n, notes in enumerate((NOTES[:2], NOTES, NOTES[1:]))
                 ],
                 rule="off",
             )
-            ids = sorted(one.id for one in stored)
-            links = [Connection(a, b, 0.8, 0.8, 0.8) for a in ids for b in ids if a < b]
             monkeypatch.setattr("ragmem.services.gc_plan._connected", lambda *_, **__: ({}, ""))
-            monkeypatch.setattr("ragmem.services.gc_project.to_compare", lambda *_: [Compared(links)])
             done = memory.apply_gc(memory.plan_gc())
             (found,) = memory.catalog.memories.each()
             return found, done, model

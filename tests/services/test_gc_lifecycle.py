@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from known_likeness import Compared
 
+from ragmem.domain.document_place import place_metadata
 from ragmem.domain.lifecycle import Connection, Life
-from ragmem.domain.model import Draft, Scope, State, memory_id
+from ragmem.domain.model import Draft, Scope, State, Supersession
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services import gc_merging
 from ragmem.services.gc_items import RULES
@@ -25,12 +25,14 @@ BREAD = (
     "A sourdough starter that smells of vinegar was fed too late: throw half of it away and feed it rye.",
 )
 WISH = "Decision: we bake with the sourdough starter and rye flour only, because yeast gives no taste."
+SAID = (" ".join(BREAD), " ".join(BREAD[:2]), " ".join(BREAD[1:]))
+"""What one session says whole, and parts of it once more."""
 PRINTED = "Backup job {n} finished at {n}:15 with {n} files copied to the cellar and no error at all found."
 
 
-def draft(name, text, *, minute=0, project="kitchen", **more):
+def draft(name, text, *, minute=0, project="kitchen", source="ingest", **more):
     return Draft(
-        "ingest",
+        source,
         f"/n/{name}",
         text,
         name,
@@ -60,7 +62,6 @@ def connected(memory, monkeypatch):
     monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
     monkeypatch.setattr("ragmem.services.gc_project.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
-    monkeypatch.setattr("ragmem.services.gc_project.to_compare", lambda *_: [Compared(of())])
 
     def link(*ids):
         links.extend(Connection(low, high, 0.8, 0.8, 0.8) for low in ids for high in ids if low < high)
@@ -80,6 +81,17 @@ def stored(memory, *texts):
     ]
 
 
+def spoken(memory, *texts, session="s1", source="transcripts"):
+    """Store what a session says."""
+    memory.prepare()
+    first = len(memory.catalog.memories.ids())
+    drafts = [
+        draft(str(first + n), text, minute=first + n, source=source, metadata={"session": session})
+        for n, text in enumerate(texts)
+    ]
+    return [one.id for one in memory.ingest(drafts, rule="off")]
+
+
 def ids(memory):
     return memory.catalog.memories.ids()
 
@@ -92,9 +104,8 @@ def actions(plan):
     return {item.id: (item.action, item.rule) for item in plan.items}
 
 
-def test_connected_memories_become_one_and_the_run_can_be_undone(connected):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+def test_what_a_session_says_again_becomes_one_and_the_run_can_be_undone(connected):
+    bread = spoken(connected, *SAID)
     before = {m.id: m for m in connected.catalog.memories.each()}
     plan = connected.plan_gc()
     assert actions(plan) == dict.fromkeys(bread, ("merge", "cluster"))
@@ -114,21 +125,81 @@ def test_connected_memories_become_one_and_the_run_can_be_undone(connected):
     sound(connected)
 
 
-def test_a_protected_original_stays_behind_the_merged_one(connected):
-    *bread, wish = stored(connected, *BREAD, WISH)
-    connected.link(*bread, wish)
-    plan = connected.plan_gc(rules=["cluster"])
-    assert actions(plan)[wish] == ("supersede", "merged")
-    connected.apply_gc(plan)
-    (merged,) = ids(connected) - {wish}
-    assert connected.memory(merged).protected
-    found = [match.memory.id for match in connected.query("which flour for the sourdough starter").matches]
-    assert merged in found
-    assert wish not in found
+def test_connected_memories_about_one_thing_stay_apart(connected):
+    bread = stored(connected, *BREAD)
+    connected.link(*bread)
     assert connected.plan_gc().empty
-    connected.undo_gc()
+
+
+@pytest.mark.parametrize(
+    "apart",
+    [
+        {"session": ["s1", "s2", "s3"]},
+        {"source": ["transcripts", "sessions", "conversations"]},
+        {"project": ["kitchen", "bakery", "cellar"]},
+    ],
+)
+def test_what_several_sessions_sources_or_projects_say_is_not_merged(connected, apart):
+    connected.prepare()
+    texts = SAID[:3]
+    for n, text in enumerate(texts):
+        at = {name: values[n] for name, values in apart.items()}
+        session = at.pop("session", "s1")
+        more = {"source": "transcripts"} | at
+        connected.ingest([draft(str(n), text, minute=n, metadata={"session": session}, **more)], rule="off")
+    assert not [item for item in connected.plan_gc().items if item.action != "keep"]
+
+
+@pytest.mark.parametrize("source", ["ingest", "records", "memory", "prds", "claudemds", "notes"])
+def test_what_a_person_keeps_or_hands_in_is_never_merged(connected, source):
+    spoken(connected, *SAID, source=source)
+    assert not [item for item in connected.plan_gc().items if item.action != "keep"]
+
+
+def test_the_pages_of_a_document_are_never_merged_nor_taken_for_copies(connected):
+    connected.prepare()
+    for file in ("north.pdf", "south.pdf"):
+        connected.ingest(
+            [
+                draft(
+                    f"{file}#page={n}",
+                    text,
+                    minute=n,
+                    source="transcripts",
+                    metadata={"session": "s1", **place_metadata(file, f"page={n}", f"page {n}")},
+                )
+                for n, text in enumerate((*SAID, "This page is left empty on purpose."), 1)
+            ],
+            rule="off",
+        )
+    assert not [item for item in connected.plan_gc().items if item.action != "keep"]
+
+
+def test_a_protected_memory_is_not_merged_and_stays_in_sight(connected):
+    bread = spoken(connected, *SAID)
+    metadata = {"session": "s1", "type": "decision"}
+    decided = draft("9", f"{SAID[0]} {WISH}", minute=9, source="transcripts", metadata=metadata)
+    (wish,) = [one.id for one in connected.ingest([decided], rule="off")]
+    connected.link(*bread, wish)
+    connected.apply_gc(connected.plan_gc())
+    assert wish in ids(connected)
     assert connected.catalog.supersessions.all() == []
-    assert wish in [match.memory.id for match in connected.query("bake with the sourdough").matches]
+    found = [match.memory.id for match in connected.query("bake with the sourdough starter only").matches]
+    assert wish in found
+
+
+def test_each_memory_that_was_merged_is_found_by_its_own_words(connected):
+    spoken(connected, *SAID)
+    connected.apply_gc(connected.plan_gc())
+    (merged,) = ids(connected)
+    for text in BREAD:
+        assert connected.query(text).matches[0].memory.id == merged
+
+
+def test_memories_of_a_session_that_differ_in_one_amount_are_not_merged(connected):
+    texts = [f"{SAID[0]} The oven holds {n} loaves." for n in (4, 6, 8)]
+    spoken(connected, *texts)
+    assert connected.plan_gc().empty
 
 
 def test_templates_collapse_to_the_newest_and_are_not_seeded_again(memory):
@@ -164,8 +235,7 @@ def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected)
 
 
 def test_what_changed_after_the_plan_is_left_alone(connected):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+    bread = spoken(connected, *SAID)
     plan = connected.plan_gc()
     connected.catalog.lives.pin(bread[0], pinned=True, now=NOW)
     done = connected.apply_gc(plan)
@@ -175,8 +245,7 @@ def test_what_changed_after_the_plan_is_left_alone(connected):
 
 
 def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_originals(connected, monkeypatch):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+    bread = spoken(connected, *SAID)
     plan = connected.plan_gc()
     delete, late = connected.store.delete, []
 
@@ -194,8 +263,7 @@ def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_origi
 
 
 def test_what_a_killed_run_had_merged_is_taken_out_and_merged_anew(connected, monkeypatch):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+    bread = spoken(connected, *SAID)
 
     def killed(*arguments, **more):
         raise KeyboardInterrupt
@@ -223,8 +291,7 @@ def test_time_that_is_up_ends_a_run_between_two_steps(memory):
 
 def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monkeypatch):
     printed = stored(connected, *(PRINTED.format(n=n) for n in range(10, 16)))
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+    bread = spoken(connected, *SAID)
 
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
@@ -349,8 +416,7 @@ def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
 
 
 def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+    bread = spoken(connected, *SAID)
     plan, same_plan = connected.plan_gc(), connected.plan_gc()
     put, others = gc_merging.put_again, []
 
@@ -374,13 +440,7 @@ def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
 
 
 def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, monkeypatch):
-    # The protected one, which stays, is the first by its id.
-    places = [memory_id("ingest", Scope("kitchen"), f"/n/{n}") for n in range(3)]
-    texts = list(BREAD[:2])
-    texts.insert(places.index(min(places)), WISH)
-    bread = stored(connected, *texts)
-    assert bread == places
-    connected.link(*bread)
+    bread = spoken(connected, *SAID)
     plan, put = connected.plan_gc(), gc_merging.put_again
     taken_for_killed = []
 
@@ -397,8 +457,7 @@ def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, mon
 
 
 def test_undo_keeps_what_was_merged_of_memories_that_have_been_purged(connected):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
+    spoken(connected, *SAID)
     connected.apply_gc(connected.plan_gc())
     (merged,) = ids(connected)
     later = datetime.now(UTC) + timedelta(days=40)
@@ -431,37 +490,40 @@ def test_what_was_kept_out_of_the_index_comes_back_as_it_was(memory):
     sound(memory)
 
 
-def test_what_is_merged_of_memories_of_little_worth_grows_old_like_any_other(connected):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
-    plan = connected.plan_gc()
-    with connected.catalog.database.write() as connection:
-        connection.execute("UPDATE memories SET tier = 'summarize'")
-    connected.apply_gc(plan)
+def test_what_is_merged_is_not_proven_by_it(connected):
+    spoken(connected, *SAID)
+    connected.apply_gc(connected.plan_gc())
     (merged,) = ids(connected)
     entry = connected.catalog.lives.entry(merged, policy=connected.lifecycle())
     assert (entry.life, entry.mergeable) == (Life.BUFFER, False)
     sound(connected)
 
 
-def test_what_is_merged_of_memories_of_which_one_is_of_worth_is_proven(connected):
-    bread = stored(connected, *BREAD)
-    connected.link(*bread)
-    plan = connected.plan_gc()
-    with connected.catalog.database.write() as connection:
-        connection.execute("UPDATE memories SET tier = 'summarize' WHERE id <> ?", (bread[0],))
-    connected.apply_gc(plan)
-    (merged,) = ids(connected)
-    assert connected.catalog.lives.entry(merged, policy=connected.lifecycle()).life is Life.PROVEN
-
-
-def test_undo_shows_what_stood_behind_a_merged_memory_where_nothing_is_known_of_what_the_run_changed(
-    connected,
-):
-    bread = stored(connected, *BREAD, WISH)
-    connected.link(*bread)
+def test_undo_shows_what_an_earlier_release_hid_behind_a_merged_memory(connected):
+    (wish,) = stored(connected, WISH)
+    bread = spoken(connected, *SAID)
     done = connected.apply_gc(connected.plan_gc())
-    connected.catalog.gc_runs.forget_changes(done.run)
+    (merged,) = ids(connected) - {wish}
+    connected.catalog.gc_runs.link(done.run, {merged: [*bread, wish]})
+    hidden = Supersession(wish, merged, NOW, NOW, "merged", "stays behind it", NOW)
+    connected.catalog.supersessions.put([hidden])
     assert connected.undo_gc().restored == 3
     assert connected.catalog.supersessions.all() == []
-    assert ids(connected) == set(bread)
+    assert ids(connected) == {*bread, wish}
+
+
+def test_the_newest_of_a_template_stays_however_old_and_lone_it_is(connected):
+    printed = stored(connected, *(PRINTED.format(n=n) for n in range(10, 16)))
+    words = "amber basalt cedar dune ember fjord grove heath islet jetty knoll lagoon marsh notch".split()
+    for round_of in ("north", "south"):
+        connected.apply_gc(connected.plan_gc(), allow_large=True)
+        connected.ingest(
+            [
+                draft(f"{w}-{round_of}", f"The {w} gate {round_of} needs a key because {w} rusts.", minute=90)
+                for w in words
+            ],
+            rule="off",
+        )
+    connected.apply_gc(connected.plan_gc(), allow_large=True)
+    assert printed[-1] in ids(connected)
+    assert not ids(connected).intersection(printed[:-1])

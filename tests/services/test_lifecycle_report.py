@@ -97,14 +97,15 @@ def test_nobody_is_called_alone_before_all_of_the_project_were_compared(lived):
     assert (report.uncompared, report.at_risk, report.loners) == (1, 0, [])
 
 
-def test_why_gc_does_not_run_by_itself_is_told(lived, command):
+def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
     memory, _ = lived
     assert memory.lifecycle_report().tended is None
-    assert "by itself" not in command("--all").stdout
-    keep_mark(memory.catalog.database, Mark(NOW, "1/2", "nobody has seen a plan"))
-    assert "gc does not run by itself: nobody has seen a plan." in " ".join(command("--all").stdout.split())
+    assert "idle gc is off" in " ".join(command("--all").stdout.split())
+    monkeypatch.setenv("RAGMEM_LIFECYCLE_AUTOMATIC", "yes")
+    keep_mark(memory.catalog.database, Mark(NOW, "1/2", "more than half would go"))
+    assert "gc does not run by itself: more than half would go." in " ".join(command("--all").stdout.split())
     told = json.loads(command("--all", "--json").stdout)["tended"]
-    assert told == {"at": "2026-06-01T00:00:00Z", "refused": "nobody has seen a plan"}
+    assert told == {"at": "2026-06-01T00:00:00Z", "refused": "more than half would go"}
 
 
 def test_what_gc_archived_is_counted_by_its_rule_and_in_its_project(lived):

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragmem.catalog.lives import LifeRow, Recall
+from ragmem.domain.lifecycle import Life
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.open_work import open_work
 from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.telling import MAX_CHARS, line_of, plain
 from ragmem.errors import StorageError, UsageError
@@ -351,31 +352,84 @@ def test_of_a_record_of_a_decision_the_decision_is_told(memory):
     assert "Use the two layer model for the tides of the north quay." in line_of(found, redactor=DEFAULT)[0]
 
 
-def test_steps_reports_and_questions_are_no_lines():
+def test_steps_and_questions_are_plain_words():
     for text in ("Add the berth to the form of the skipper.", "Should we add a berth to the form at all?"):
         assert plain(text, redactor=DEFAULT) == text
-    assert open_work(
-        "## Next steps\n\n- Ask the harbour master for the depth of berth nine\n", most=3, redactor=DEFAULT
-    ) == ["Ask the harbour master for the depth of berth nine"]
-    done = "## Next steps\n\n- [x] Ask the harbour master for the depth of berth nine\n"
-    assert open_work(done, most=3, redactor=DEFAULT) == []
-    other = "## Done\n\n- Asked the harbour master for the depth of berth nine\n"
-    assert open_work(other, most=3, redactor=DEFAULT) == []
 
 
-def test_open_work_is_that_of_the_latest_session_that_left_any(filled, tmp_path):
+TRANSCRIPT = (
+    "User: where are we?\n\nAssistant: ## Next steps\n\n"
+    "- [ ] Measure the depth of berth nine again, because the ferry must not touch ground\n"
+    "- Fix the `tide_feed.py` importer, because it fails on knots\n\n"
+    "User: go on\n\n"
+    "Assistant: Berth nine is measured and `tide_feed.py` is fixed. All of it is closed."
+)
+
+
+@pytest.mark.parametrize("source", ["sessions", "transcripts", "memory"])
+def test_work_that_was_open_for_a_while_is_never_told(filled, tmp_path, source):
     memory, _ = filled
-    for days, berth in ((9, "four"), (4, "nine")):
-        stored(
-            memory,
-            f"session{berth}",
-            "# Session\n\nWorked on the berths.\n\n## Next steps\n\n- Measure the depth of berth"
-            f" {berth} again before the ferry comes\n",
-            source="sessions",
-            days=days,
-        )
+    for name, text in (("one", TRANSCRIPT), ("two", TRANSCRIPT.replace("[ ]", "Still open:"))):
+        one = stored(memory, name, text, source=source, days=1)
+        memory.pin(one)
     path = tmp_path / "A.md"
     refreshed(memory, path)
-    work = path.read_text().partition("## Open work")[2]
-    assert "berth nine" in work
-    assert "berth four" not in work
+    text = path.read_text()
+    assert "Open work" not in text
+    assert "Measure the depth" not in text
+    assert "Fix the" not in text
+
+
+def test_the_state_before_a_migration_is_not_told_as_true(memory, tmp_path):
+    old = "The harbour stores its departures in SQLite, because one file is easy to back up at night."
+    new = (
+        "The harbour stores its departures in PostgreSQL now instead of SQLite, because two may write."
+        " Before the migration the harbour stored its departures in SQLite, because a file is easy to copy."
+    )
+    stored(memory, "old", old, days=60)
+    later = stored(memory, "new", new, days=5)
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    (line,) = lines_of(path)
+    assert later[:12] in line
+    assert "in PostgreSQL now" in line
+    assert "Before the migration" not in line
+
+
+def test_what_gc_merged_or_kept_is_not_promoted_by_it(filled, tmp_path):
+    memory, _ = filled
+    plain_note = stored(memory, "plain", DECISION.replace("tide", "crane"), source="consolidated")
+    lasting = stored(memory, "lasting", DECISION.replace("tide", "buoy"), source="notes")
+    rows = [LifeRow(plain_note, life=Life.PROVEN), LifeRow(lasting, life=Life.PERMANENT)]
+    memory.catalog.lives.put(rows, now=NOW)
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    assert plain_note[:12] not in path.read_text()
+    assert lasting[:12] not in path.read_text()
+
+
+def test_three_sessions_that_recall_a_memory_promote_it_and_two_do_not(memory, tmp_path):
+    one = stored(memory, "crane", DECISION.replace("tide", "crane"), source="transcripts")
+    wish = stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    path = tmp_path / "A.md"
+    for session, told in (("s1", False), ("s2", False), ("s3", True)):
+        memory.catalog.lives.recalled([Recall(one, session, NOW)])
+        refreshed(memory, path)
+        assert wish[:12] in path.read_text()
+        assert (one[:12] in path.read_text()) is told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# We decided on PostgreSQL because two writers must never wait",
+        "```\nwe_decided(postgres, because=two_writers_must_never_wait)\n```",
+        "We decided that PostgreSQL holds the tides because "
+        + "two writers must never wait and " * 9
+        + "so on.",
+        "We must never let two writers wait, because the board of `tides.py`",
+    ],
+)
+def test_a_memory_without_a_clean_sentence_is_left_out(memory, tmp_path, text):
+    memory.pin(stored(memory, "x", text))
+    assert not refreshed(memory, tmp_path / "A.md").index.lines

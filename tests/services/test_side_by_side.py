@@ -22,13 +22,16 @@ TEXTS = [
     "The mailer gives up after 3 attempts because the relay bans us for an hour.",
     "The mailer waits for 20 minutes between two attempts, or the relay bans us.",
     "The relay bans the mailer for an hour after 4 attempts within one minute.",
-    *(f"Backup {n} of volume {n * 7} took {n} minutes and left no errors behind." for n in range(6)),
+    *(f"Backup run {n} of the cellar volume took {n} minutes and left no errors behind." for n in range(6)),
     "Okay, let us go on with the part about tea then, please.",
     "Sure, I will have a look at all of that later in the day.",
     "Postgres refuses the migration because the role may not create extensions.",
     "A slow queue keeps its rows until a worker says so.",
     "Lint fails on generated files, so they are left out by pyproject.toml.",
 ]
+
+SAID = (" ".join(TEXTS[2:5]), " ".join(TEXTS[2:4]), " ".join(TEXTS[3:5]))
+"""What a session says whole, and parts of it once more."""
 
 
 @pytest.fixture
@@ -42,6 +45,17 @@ def projects(open_memory, store):
             Draft("ingest", f"/{project}/{number}", text, event_time=at[number], scope=Scope(project))
             for number, text in enumerate(texts)
         ]
+        drafts += [
+            Draft(
+                "transcripts",
+                f"/{project}/said/{number}",
+                text,
+                event_time=START,
+                scope=Scope(project),
+                metadata={"session": project},
+            )
+            for number, text in enumerate(SAID)
+        ]
         memory.ingest(drafts, rule="off")
     memory.catalog.connections.keep_scale("fake-hash", Scale(0.1, 0.6, 30, 100), now=START, anew=False)
     return memory
@@ -49,7 +63,7 @@ def projects(open_memory, store):
 
 @pytest.mark.parametrize(
     ("store", "large"),
-    [("lightrag", 100), ("lightrag", len(TEXTS)), ("fake", 100)],
+    [("lightrag", 100), ("lightrag", len(TEXTS) + 3), ("fake", 100)],
     ids=["all small", "one large", "nobody else can read"],
 )
 def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
@@ -58,7 +72,7 @@ def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
 
     assert projects.plan_gc(workers=2) == alone
     assert {"template", "moved", "cluster", "no-substance", "substance"} <= {one.rule for one in alone.items}
-    assert [one.project for one in alone.items] == ["kitchen"] * 9 + ["pantry"] * len(TEXTS)
+    assert [one.project for one in alone.items] == ["kitchen"] * 12 + ["pantry"] * (len(TEXTS) + 3)
 
 
 @pytest.mark.parametrize("store", ["lightrag"])
@@ -77,7 +91,7 @@ def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back
     monkeypatch.setattr(gc_undo, "MANY", 1)
     monkeypatch.setattr(extracted, "_kept", {})
     assert projects.undo_gc(workers=2).restored == done.archived + done.merged
-    assert len(projects.store.memory_ids()) == len(TEXTS) + 9
+    assert len(projects.store.memory_ids()) == len(TEXTS) + 15
     assert violations(projects.catalog, projects.store, deep=True) == []
 
 

@@ -252,6 +252,7 @@ export interface Lifecycle {
   at_risk: number;
   loners: Loner[];
   runs: Run[];
+  idle_gc: boolean;
 }
 
 export interface PlanItem {

@@ -94,8 +94,6 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
                 workers=memory.gc_processes(),
                 progress=progress,
             )
-            if not request.rules and not request.projects:
-                memory.gc_was_seen()
 
         return _answer(await jobs.begin("plan", work, wait=request.wait), response, redactor=memory.redactor)
 

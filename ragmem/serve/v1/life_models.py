@@ -131,6 +131,7 @@ class Lifecycle(Shape):
         loners=[LONER],
         similarity=None,
         runs=[RUN],
+        idle_gc=False,
         tended=None,
     )
 
@@ -152,6 +153,7 @@ class Lifecycle(Shape):
     loners: list[Loner]
     similarity: dict[str, Any] | None
     runs: list[Run]
+    idle_gc: bool = Field(description="Whether `ragmem serve` carries out gc by itself while nobody asks.")
     tended: dict[str, Any] | None
 
 

@@ -59,7 +59,7 @@ export function Lifecycle(): JSX.Element {
 
 const STATES: readonly (readonly [string, string, string])[] = [
   ["permanent", "permanent", "protected by its kind or by you"],
-  ["proven", "proven", "connected or recalled often enough to stay"],
+  ["proven", "proven", "recalled often enough to stay, restored, or from files that you keep"],
   ["buffer", "on trial", "new: stays if something connects with it"],
   ["superseded", "superseded", "a newer memory says otherwise"],
   ["archived", "archived", "out of the search, can be restored"],
@@ -95,6 +95,17 @@ function Summary({ report }: { report: Report }): JSX.Element {
         <li class="state-more">
           <strong>{count(report.pinned)}</strong>
           <span>pinned</span>
+        </li>
+        <li
+          class="state-more"
+          title={
+            report.idle_gc
+              ? "this server carries gc out while nobody asks; ragmem gc --disable-idle ends it"
+              : "gc runs only when you run it"
+          }
+        >
+          <strong>{report.idle_gc ? "on" : "off"}</strong>
+          <span>idle gc</span>
         </li>
       </ul>
     </Card>

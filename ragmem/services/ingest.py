@@ -18,6 +18,7 @@ from ragmem.services.index import BATCH, LATER, index, index_pending, records_of
 from ragmem.services.judge import Judged, judge
 from ragmem.services.names import told_of
 from ragmem.services.progress import Progress
+from ragmem.services.scope import identified
 
 FINISHED_ALONG = 2 * BATCH
 """Memories that wait of which an ingest finishes so many: a hook has no time for thousands."""
@@ -63,9 +64,10 @@ def ingest(
     note, indexed = "", False
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
+        batch = identified(catalog, drafts[start : start + BATCH])
         judged = [
             judge(draft, now=now, sizes=sizes, rule=rule_for(draft, rule), keep_discarded=True)
-            for draft in drafts[start : start + BATCH]
+            for draft in batch
         ]
         changes, redated = compare(catalog, judged)
         if redated:

@@ -26,7 +26,7 @@ from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import moment_of
 from ragmem.services.judge import Judged, judge, rules_version
-from ragmem.services.scope import finder
+from ragmem.services.scope import finder, identified
 from ragmem.services.side_by_side import SideBySide
 from ragmem.services.transcript_scopes import Scopes
 from ragmem.services.transcript_writing import Batch, Captured, OvertakenError, Watch, Writer
@@ -263,7 +263,7 @@ class _Capturing:
             scope = scopes.of(step.exchange.cwd)
             done.project = scope.project
             drafts = readers.drafts_of(step.exchange, path=self.path, scope=scope, modified=modified)
-            packet.drafts += drafts
+            packet.drafts += identified(self.catalog, drafts)
             packet.characters += sum(len(draft.text) for draft in drafts)
             if packet.is_full(PACKET, PACKET_CHARACTERS):
                 yield packet

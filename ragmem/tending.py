@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragmem.services.gc_undo import Undone
     from ragmem.services.idle_gc import Tended
     from ragmem.services.progress import Progress
+    from ragmem.services.projects import Changing
 
 # Services are imported where they are used: a question must not pay for what only gc needs.
 
@@ -30,6 +31,16 @@ LARGE = 20_000
 
 class Tending(Receiving):
     """What keeps a memory in order. Nothing but `purge_archive` deletes a text for good."""
+
+    def changing_projects(self, *, dry_run: bool = False, progress: "Progress | None" = None) -> "Changing":
+        """Return what `services.projects` needs to join, split, rename and move projects."""
+        from ragmem.services.progress import Silent
+        from ragmem.services.projects import Changing
+
+        self.require()
+        if not dry_run:
+            self.take_in()
+        return Changing(self.catalog, lambda: self.store, self.home, now(), dry_run, progress or Silent())
 
     def plan_gc(
         self,

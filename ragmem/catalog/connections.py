@@ -13,7 +13,7 @@ from ragmem.catalog.migrations import table_exists
 from ragmem.catalog.rows import from_stamp, to_stamp
 from ragmem.domain.connections import RARE, Scale
 from ragmem.domain.lifecycle import Connection
-from ragmem.domain.model import State
+from ragmem.domain.model import UNASSIGNED, State
 
 _SCALE = "connections/"
 """Before the id of the model, in the catalog's table `meta`."""
@@ -197,14 +197,17 @@ class Connections:
             yield from rows
 
     def waiting(self, model: str) -> dict[str, int]:
-        """Return project -> how many of its memories were not compared with this text by this model."""
+        """Return project -> how many of its memories were not compared with this text by this model.
+
+        What is assigned to no project is never compared: it may be of many.
+        """
         with self._database.read() as connection:
             return dict(
                 connection.execute(
                     "SELECT m.project, count(*) FROM memories m LEFT JOIN compared c ON c.memory = m.n"
                     " WHERE m.state = ? AND (c.memory IS NULL OR c.content_hash <> m.content_hash"
-                    " OR c.model <> ?) GROUP BY m.project ORDER BY m.project",
-                    (State.INDEXED.value, model),
+                    " OR c.model <> ?) AND m.project <> ? GROUP BY m.project ORDER BY m.project",
+                    (State.INDEXED.value, model, UNASSIGNED),
                 ).fetchall()
             )
 

@@ -16,6 +16,7 @@ from ragmem.catalog.database import Database
 from ragmem.catalog.files import GONE, SeenFile
 from ragmem.catalog.machine import prefix_of
 from ragmem.catalog.memories import Memories
+from ragmem.catalog.projects import lead
 from ragmem.catalog.rows import (
     SELECT_MEMORY,
     chunk_from,
@@ -213,10 +214,15 @@ class Contents:
                     (project.id, project.name, project.root, project.root_commit, project.remote),
                 )
                 connection.executemany(
-                    "INSERT INTO project_paths (path, project) VALUES (?,?) ON CONFLICT (path) DO "
+                    "INSERT INTO project_paths (path, project, root_commit, remote) VALUES (?,?,?,?)"
+                    " ON CONFLICT (path) DO "
                     + ("UPDATE SET project = excluded.project" if replace else "NOTHING"),
-                    [(here + path, project.id) for path in project.paths],
+                    [
+                        (here + path, project.id, project.root_commit, project.remote)
+                        for path in project.paths
+                    ],
                 )
+                lead(connection, project.id, project.root_commit, project.remote)
         return added
 
     def write_files(self, files: Sequence[SeenFile]) -> int:

@@ -1,6 +1,7 @@
 """The memories of the catalog counted and listed: by state and source, by place, by equal text."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Literal
 
 from ragmem.catalog.batches import marks
@@ -67,6 +68,20 @@ class Overview:
             "characters": int(characters),
         }
         return result
+
+    def latest_by_project(self) -> dict[str, datetime]:
+        """Return project -> when one of its memories was last written."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT project, max(updated_at) FROM memories GROUP BY project"
+            ).fetchall()
+        return {project: from_stamp(at) for project, at in rows}
+
+    def ids_of_project(self, project: str) -> set[str]:
+        """Return the ids of the memories of a project."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT id FROM memories WHERE project = ?", (project,)).fetchall()
+        return {identifier for (identifier,) in rows}
 
     def count_by(self, column: Column) -> dict[str, int]:
         """Return how many memories there are by one of these, most first; reads no text."""

@@ -395,6 +395,56 @@ CREATE TABLE IF NOT EXISTS violations (
 CREATE INDEX IF NOT EXISTS violations_untold ON violations (session) WHERE told_at IS NULL;
 """
 
+# By what a project is known: its first commits, the remotes and folders that were seen, its former ids.
+_PROJECTS = """
+ALTER TABLE projects ADD COLUMN IF NOT EXISTS named BIGINT NOT NULL DEFAULT 0;  -- 1: a person gave it
+-- What was seen at a path: its first commit, its remote, and a stamp that tells when to look again.
+ALTER TABLE project_paths ADD COLUMN IF NOT EXISTS root_commit TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE project_paths ADD COLUMN IF NOT EXISTS remote TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE project_paths ADD COLUMN IF NOT EXISTS stamp TEXT COLLATE "C" NOT NULL DEFAULT '';
+UPDATE project_paths SET
+  root_commit = coalesce((SELECT p.root_commit FROM projects p WHERE p.id = project_paths.project), ''),
+  remote = coalesce((SELECT p.remote FROM projects p WHERE p.id = project_paths.project), '');
+
+-- Whose first commit it is; of several projects that have it, the one that was founded first.
+CREATE TABLE IF NOT EXISTS project_commits (
+  root_commit TEXT COLLATE "C" PRIMARY KEY,
+  project TEXT COLLATE "C" NOT NULL
+);
+INSERT INTO project_commits (root_commit, project)
+  SELECT p.root_commit, p.id FROM projects p WHERE p.root_commit <> ''
+  ORDER BY coalesce((SELECT min(m.created_at) FROM memories m WHERE m.project = p.id), 9000000000000000000),
+    p.id
+  ON CONFLICT (root_commit) DO NOTHING;
+
+-- All remotes that a project was seen with. pinned: a person gave this one to the project.
+CREATE TABLE IF NOT EXISTS project_remotes (
+  remote TEXT COLLATE "C" NOT NULL,
+  project TEXT COLLATE "C" NOT NULL,
+  pinned BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (remote, project)
+);
+INSERT INTO project_remotes (remote, project) SELECT p.remote, p.id FROM projects p WHERE p.remote <> ''
+  ON CONFLICT (remote, project) DO NOTHING;
+
+-- What a project was called before it was joined with another.
+CREATE TABLE IF NOT EXISTS project_aliases (
+  alias TEXT COLLATE "C" PRIMARY KEY,
+  project TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  detail TEXT COLLATE "C" NOT NULL  -- JSON: what led to it, so that it can be split off again
+);
+
+-- Memories that were moved: the id that a text of the same place would get by itself now, the id that the
+-- memory has, and its project before.
+CREATE TABLE IF NOT EXISTS project_moves (
+  place TEXT COLLATE "C" PRIMARY KEY,
+  memory TEXT COLLATE "C" NOT NULL,
+  former TEXT COLLATE "C" NOT NULL
+);
+CREATE INDEX IF NOT EXISTS project_moves_by_memory ON project_moves (memory);
+"""
+
 CATALOG = Schema(
     "catalog",
     (
@@ -406,6 +456,7 @@ CATALOG = Schema(
         Migration(6, "names", statements_of(_NAMES), reads_without=True),
         Migration(7, "lifecycle", statements_of(_LIFECYCLE)),
         Migration(8, "continuity", statements_of(_CONTINUITY), reads_without=True),
+        Migration(9, "projects", statements_of(_PROJECTS)),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

@@ -26,6 +26,10 @@ _COPIED: tuple[tuple[str, str], ...] = (
 """Tables that are copied as they are, with the columns of their primary key; code is ingested again."""
 
 _OF_MODELS: tuple[tuple[str, str], ...] = (
+    ("project_commits", "root_commit"),
+    ("project_remotes", "remote, project"),
+    ("project_aliases", "alias"),
+    ("project_moves", "place"),
     ("usage", "day, backend, model, purpose"),
     ("usage_files", "name"),
     ("extractions", "text_hash, model"),

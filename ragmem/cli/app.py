@@ -33,6 +33,7 @@ COMMANDS: dict[str, Entry] = {
     "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
     "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
     "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
+    "projects": Entry("ragmem.cli.projects", "List projects, join two that are one, split, rename, move."),
     "gc": Entry("ragmem.cli.gc", "Merge what connects, archive the lone and empty; undo it."),
     "forget": Entry("ragmem.cli.forget", "Take memories out: into the archive, or for good."),
     "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),

@@ -26,6 +26,13 @@ from ragmem.domain.secret_marks import without_marks
 USER = "user"
 """The scope of what belongs to the person and to no single project."""
 
+UNASSIGNED = "unassigned"
+"""The scope of work of which nobody knows the project: found where everything is asked,
+and never told unasked, connected or merged."""
+
+NO_PROJECTS = frozenset({USER, UNASSIGNED})
+"""Scopes that are no projects."""
+
 EPISODES = frozenset({"sessions", "transcripts", "conversations", "reflections"})
 """Sources that tell what happened when, session by session."""
 
@@ -88,7 +95,8 @@ class Draft:
     """One piece of text as a reader found it.
 
     `uri` is stable for the same place on disk (an absolute path, or path#locator for a part of a file);
-    `event_time` is when the thing happened, as far as the source tells, and is timezone-aware.
+    `event_time` is when the thing happened, as far as the source tells, and is timezone-aware. `id` is that
+    of the memory of this place where it does not follow from the place, because its project has changed.
     """
 
     source: str
@@ -101,6 +109,7 @@ class Draft:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     category: Category | None = None
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 import os.path
 
-MARKERS = (".git", ".ragmem.toml", "CLAUDE.md", "AGENTS.md")
+GIT = ".git"
+OTHER_MARKERS = (".ragmem.toml", "CLAUDE.md", "AGENTS.md")
 """What the root of a project has; git's is looked for first, in all folders above."""
 
 
@@ -13,7 +14,7 @@ def marked_root(folder: str, home: str) -> str:
     control is not one big project; and `/` never is.
     """
     above = candidates(folder, home)
-    for markers in (MARKERS[:1], MARKERS[1:]):
+    for markers in ((GIT,), OTHER_MARKERS):
         for candidate in above:
             if any(os.path.exists(os.path.join(candidate, marker)) for marker in markers):
                 return candidate

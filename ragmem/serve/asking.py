@@ -21,6 +21,7 @@ from ragmem.services.hand_in import HandIn
 from ragmem.services.judge import judge
 from ragmem.services.query import Answer, Question
 from ragmem.services.routes import RoutedAnswer, ask_by_route, choose, route_shape
+from ragmem.services.scope import identified
 
 _EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
 
@@ -136,6 +137,7 @@ def _draft(
 def _refuse_other(memory: Ragmem, draft: Draft) -> None:
     if not readable(memory):
         return
+    [draft] = identified(memory.catalog, [draft])
     new = judge(
         draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True, redactor=memory.redactor
     ).memory

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from ragmem.domain.model import USER
 from ragmem.memory import Ragmem
 from ragmem.serve.models import ContextRequest, ContextResponse
 from ragmem.services.context import Context
-from ragmem.services.scope import known_project_at
 
 _NOTHING = "nothing is stored yet"
 
@@ -19,7 +17,7 @@ def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
     named = memory.named_projects(request.projects or ())
     # The folder that the server was started in says nothing about who asks over HTTP.
     everywhere = not (named or request.cwd)
-    projects = named or _known(memory, request.cwd)
+    projects = named or memory.projects_at(Path(request.cwd))
     if not request.session:
         block = memory.session_context(
             request.prompt, projects=projects, everywhere=everywhere, tokens=request.max_total_tokens
@@ -37,12 +35,6 @@ def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
         tokens=request.max_total_tokens,
     )
     return _response(told.context, told.reason, told.notes)
-
-
-def _known(memory: Ragmem, cwd: str) -> tuple[str, ...]:
-    """Return the project of a folder and the user's; a folder from a request is a name, never looked at."""
-    project = known_project_at(memory.catalog, Path(cwd), home=memory.home)
-    return (USER,) if project is None else (project, USER)
 
 
 def _response(block: Context, reason: str, notes: tuple[str, ...] = ()) -> ContextResponse:

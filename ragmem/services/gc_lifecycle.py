@@ -146,9 +146,7 @@ def _merge(
     ]
     found = near_copies(free, minimum=policy.min_cluster)
     merging = partial(_merged, redactor=redactor)
-    for members, memory in zip(
-        found, helping.spread(partial(_merged, redactor=redactor), found), strict=True
-    ):
+    for members, memory in zip(found, helping.spread(merging, found), strict=True):
         fate.clusters.append(Cluster(memory, members))
         for entry in members:
             reason = f"one of {len(members)} of its session that say the same, which become {memory.id[:12]}"

@@ -4,12 +4,13 @@ Connections are made on the way where they are missing: they follow from what is
 can be made again.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Decision, LifecyclePolicy
+from ragmem.domain.model import UNASSIGNED
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import ShowsVectors, Store
 from ragmem.services.connecting import connect
@@ -59,7 +60,9 @@ def plan(
     told.begin("planning", sum(known[project] for project in wanted))
     described = _by_project(catalog, (*removals, *unfinished))
     asked = (
-        Asked(project, known[project], described.get(project, {}), policy, sizes, not waiting.get(project, 0))
+        Asked(
+            project, known[project], described.get(project, {}), policy, sizes, _is_compared(project, waiting)
+        )
         # The largest first: at the end all processes should have something to do.
         for project in sorted(wanted, key=lambda one: -known[one])
     )
@@ -84,6 +87,11 @@ def plan(
         uncompared=sum(waiting.values()),
         note=note,
     )
+
+
+def _is_compared(project: str, waiting: Mapping[str, int]) -> bool:
+    """Tell whether all of a project was compared; what is assigned to none is of many, and never is."""
+    return project != UNASSIGNED and not waiting.get(project, 0)
 
 
 def _only(item: Item, rules: Collection[str]) -> Item:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.document_place import is_of_document
 from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
-from ragmem.domain.model import State
+from ragmem.domain.model import UNASSIGNED, State
 from ragmem.ports import Store
 from ragmem.services.gc_items import UNFINISHED
 from ragmem.services.index import waiting_on
@@ -30,6 +30,10 @@ def superfluous(
     doubled = {identifier for group in groups for identifier in group}
     unfinished = catalog.gc_runs.unfinished()
     entries = catalog.lives.some(doubled.union(gone, unfinished), policy=policy)
+    # Two that are assigned to no project may be of two.
+    entries = {
+        key: entry for key, entry in entries.items() if key in gone or entry.scope.project != UNASSIGNED
+    }
     if projects is not None:
         entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
     # Whoever is told of a page looks for it in that document.

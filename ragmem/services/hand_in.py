@@ -17,7 +17,7 @@ from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import files_of_folder, read_file
 from ragmem.services.progress import Progress, Silent
 from ragmem.services.purifying import purified_text
-from ragmem.services.scope import finder, named_project
+from ragmem.services.scope import finder, identified, named_project
 
 if TYPE_CHECKING:
     from ragmem.readers.documents.reading import Documents
@@ -198,8 +198,8 @@ def _drafts_of_paths(
 def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
     """Return the uris of drafts of which nothing is left, but for those whose former text they replace."""
     ids = {
-        memory_id(draft.source, draft.scope, draft.uri): draft.uri
-        for draft in drafts
+        draft.id or memory_id(draft.source, draft.scope, draft.uri): draft.uri
+        for draft in identified(catalog, drafts)
         if not purified_text(draft.text, redactor=catalog.redactor).strip()
     }
     known = catalog.memories.known(ids) if ids and catalog.exists() else {}
@@ -262,7 +262,7 @@ def scope_of(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFin
     if wish.project:
         return Scope(project_named(catalog, wish.project), wish.spec)
     # A note in a folder that is no project is the person's: asked anywhere, it should be found.
-    identity = projects.marked_project_of(path)
+    identity = projects.known_project_of(path)
     return Scope(identity.id if identity else USER, wish.spec)
 
 

@@ -15,7 +15,7 @@ from ragmem.readers.source import find_files, read_file
 from ragmem.services.hand_in import HandIn, scope_of, source_of_file
 from ragmem.services.ingest import compare
 from ragmem.services.judge import Judged, judge
-from ragmem.services.scope import remember_projects
+from ragmem.services.scope import identified, remember_projects
 
 DOCUMENT = "prd.md"
 """The name, in small letters, of a document that is taken in wherever it lies."""
@@ -111,10 +111,13 @@ def _judged(
     if reading.error is not None:
         problems.append(str(reading.error))
     own = spec.name in settings.sources
-    for draft in reading.drafts:
-        scope = draft.scope if own else scope_of(path, HandIn(), catalog=catalog, projects=projects)
+    drafts = list(reading.drafts)
+    if not own:
+        scope = scope_of(path, HandIn(), catalog=catalog, projects=projects)
+        drafts = [replace(draft, scope=scope) for draft in drafts]
+    for draft in identified(catalog, drafts):
         yield judge(
-            replace(draft, scope=scope),
+            draft,
             now=now,
             sizes=settings.chunking,
             rule=spec.signal,

@@ -21,7 +21,7 @@ from ragmem.readers.scope import ProjectFinder
 from ragmem.services.inbox_drafts import drafts_of
 from ragmem.services.inbox_waiting import names_in
 from ragmem.services.judge import Judged, judge
-from ragmem.services.scope import finder, remember_projects
+from ragmem.services.scope import finder, identified, remember_projects
 
 BATCH = 32
 """Writes in one transaction."""
@@ -184,7 +184,7 @@ def _read(
     """Return what a file says; None where it is no write. One that has gone says nothing."""
     try:
         write = reading.read(str(path))
-        drafts = drafts_of(write, catalog=catalog, projects=projects, settings=settings)
+        drafts = identified(catalog, drafts_of(write, catalog=catalog, projects=projects, settings=settings))
     except FileNotFoundError:
         return _Item(path, [])
     except (SourceError, OSError):

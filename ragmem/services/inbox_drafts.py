@@ -88,10 +88,9 @@ def _scope_of(write: Write, *, catalog: Catalog, projects: ProjectFinder) -> Sco
             # Several are called so, and nobody is here to ask: a project of this name alone holds no secret
             # of one before the other, and `--project` finds it.
             return Scope(name, spec)
-    if not root:
-        return Scope(USER, spec)
-    if not Path(root).is_dir():
+    if root and not Path(root).is_dir():
         known = catalog.projects.at([show(Path(root))])
-        if known is not None:
-            return Scope(known, spec)
-    return Scope(projects.project_with_root(Path(root)).id, spec)
+        return Scope(known or projects.project_with_root(Path(root)).id, spec)
+    folder = write.fields.get("folder", "") or root
+    identity = projects.known_project_of(Path(folder)) if folder else None
+    return Scope(identity.id if identity else USER, spec)

@@ -19,6 +19,7 @@ from ragmem.services.index import BATCH, LATER, index, index_pending, records_of
 from ragmem.services.judge import Judged, judge
 from ragmem.services.names import told_of
 from ragmem.services.progress import Progress
+from ragmem.services.scope import identified
 
 FINISHED_ALONG = 2 * BATCH
 """Memories that wait of which an ingest finishes so many: a hook has no time for thousands."""
@@ -69,6 +70,7 @@ def ingest(
     note, indexed = "", False
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
+        batch = identified(catalog, drafts[start : start + BATCH])
         judged = [
             judge(
                 draft,
@@ -78,7 +80,7 @@ def ingest(
                 keep_discarded=True,
                 redactor=catalog.redactor,
             )
-            for draft in drafts[start : start + BATCH]
+            for draft in batch
         ]
         changes, redated = compare(catalog, judged)
         if redated:

@@ -62,7 +62,7 @@ def judge(
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
     if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
         summary = ""
-    identifier = memory_id(draft.source, draft.scope, draft.uri)
+    identifier = draft.id or memory_id(draft.source, draft.scope, draft.uri)
     faint = signal.tier is Tier.DISCARD and not (keep_discarded and substance_of(draft.text).passes)
     state = State.BUFFERED if faint else State.PENDING
     memory = Memory(

@@ -1,11 +1,13 @@
 """Which project a place on disk belongs to, and which projects a question is asked of."""
 
-from collections.abc import Iterable
+import os.path
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
-from ragmem.domain.model import USER
+from ragmem.domain.model import NO_PROJECTS, Draft, memory_id
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
@@ -16,57 +18,55 @@ def finder(catalog: Catalog, *, home: Path) -> ProjectFinder:
     if not catalog.exists():
         return ProjectFinder(home)
     catalog.prepare()
-    return ProjectFinder(
-        home,
-        known=catalog.projects.of_repository,
-        placed=lambda folder: catalog.projects.at([show(folder)]),
-    )
+    return ProjectFinder(home, catalog.projects)
 
 
 def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
-    """Keep the names and folders of the projects that were met."""
-    for identity in projects.found():
+    """Keep the names and folders of the projects that were met, and what git tells of them now."""
+    for met in projects.found():
+        identity = projects.looked_up(met)
+        root = show(identity.root) if identity.root else identity.name
+        first = catalog.projects.root(identity.id)
         catalog.projects.remember(
             identity.id,
             name=identity.name,
-            root=show(identity.root) if identity.root else identity.name,
+            root=root,
             root_commit=identity.git_root_commit,
             remote=identity.remote,
+            stamp=identity.stamp,
+            # A second clone, of another remote perhaps, does not name the project.
+            keep_name=first not in {"", root} and os.path.isdir(first),  # noqa: PTH112 - never raises
         )
 
 
 def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
     """Return the known project that holds a path; None where no memory was ever stored for it.
 
-    Looks the path and its parents up first, which costs no subprocess; asks git only for an unknown
-    repository, because it may have been moved.
+    It is the one that a text written there would get. A known folder whose repository has not changed costs
+    no subprocess; a path that is not absolute belongs to none.
     """
-    known = known_project_at(catalog, path, home=home)
-    if known is not None or not catalog.exists():
-        return known
-    if not any((folder / ".git").exists() for folder in _folders(path, home)):
+    if not catalog.exists() or not path.is_absolute() or "\0" in str(path):
         return None
-    identity = finder(catalog, home=home).project_of(path)
+    identity = finder(catalog, home=home).known_project_of(path)
     return identity.id if identity and catalog.projects.find(identity.id) else None
 
 
-def known_project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
-    """Return the known project that holds a path by its name alone; nothing on disk is looked at."""
-    if not catalog.exists():
-        return None
-    return catalog.projects.at(show(folder) for folder in _folders(path, home))
-
-
-def _folders(path: Path, home: Path) -> list[Path]:
-    """Return a path and what is above it; the home and above are no project of what lies inside."""
-    above = [path, *path.parents]
-    return above[: above.index(home)] if home in above else above
+def identified(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return drafts with the ids of the memories of their places that were moved from another project."""
+    if not drafts or not catalog.exists():
+        return list(drafts)
+    places = [memory_id(draft.source, draft.scope, draft.uri) for draft in drafts]
+    moved = catalog.projects.moved_ids(places)
+    return [
+        replace(draft, id=moved[place]) if place in moved and not draft.id else draft
+        for draft, place in zip(drafts, places, strict=True)
+    ]
 
 
 def named_project(catalog: Catalog, name: str) -> str:
     """Return the id of a project given by id, name or path; raises NotFoundError with the known names."""
-    if name == USER:
-        return USER
+    if name in NO_PROJECTS:
+        return name
     found = catalog.projects.find(_place(name) if "/" in name else name)
     if name in found:
         return name

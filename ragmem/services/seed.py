@@ -1,6 +1,7 @@
 """Bring the memory up to date with the sources on disk, resumably: read, judge, compare, index."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from ragmem.services.judge import Judged, judge
 from ragmem.services.lost_parts import LostParts
 from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
-from ragmem.services.scope import finder, remember_projects
+from ragmem.services.scope import finder, identified, remember_projects
 from ragmem.services.seed_files import Seen
 from ragmem.services.seed_report import Decision, Problem, SeedReport, Tally
 from ragmem.services.seed_transcripts import Streams
@@ -218,6 +219,8 @@ def _seed_source(
         if reading.unchanged:
             seen.count(path, tally, report)
             continue
+        if exists:
+            reading = replace(reading, drafts=tuple(identified(catalog, reading.drafts)))
         judged = _note(
             reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
         )

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.domain.model import USER, Scope
-from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 
 
@@ -33,15 +32,11 @@ class Scopes:
         path = Path(folder)
         if not folder or "\0" in folder or not path.is_absolute():
             return ""
-        above = [path, *path.parents]
-        inside = above[: above.index(self._home)] if self._home in above else above[:-1]
-        # Asked first, because it costs no subprocess.
-        known = self._catalog.projects.at(map(show, inside)) if self._catalog.exists() else None
-        if known is not None:
-            return known
         if _is_folder(path):
             found = self._projects.project_of(path)
             return found.id if found else ""
+        if found := self._projects.known_project_of(path):
+            return found.id
         if known := next((self._gone[one] for one in path.parents if one in self._gone), None):
             return known
         if found := self._projects.project_of_gone(path):

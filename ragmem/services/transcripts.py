@@ -27,7 +27,7 @@ from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import moment_of
 from ragmem.services.judge import Judged, judge, rules_version
-from ragmem.services.scope import finder
+from ragmem.services.scope import finder, identified
 from ragmem.services.side_by_side import SideBySide
 from ragmem.services.transcript_scopes import Scopes
 from ragmem.services.transcript_writing import Batch, Captured, OvertakenError, Watch, Writer
@@ -288,7 +288,7 @@ class _Capturing:
             drafts = readers.drafts_of(
                 step.exchange, path=self.path, scope=scope, modified=modified, redactor=self.catalog.redactor
             )
-            packet.drafts += drafts
+            packet.drafts += identified(self.catalog, drafts)
             packet.characters += sum(len(draft.text) for draft in drafts)
             if packet.is_full(PACKET, PACKET_CHARACTERS):
                 yield packet

@@ -59,13 +59,28 @@ def test_a_remote_that_is_added_later_does_not_make_a_new_project(memory, reposi
     assert hand_in(memory, repository / "note.md") == project
 
 
-def test_a_fork_is_a_project_of_its_own(memory, repository):
+def test_a_clone_with_another_remote_is_the_same_project(memory, repository):
     git(repository, "remote", "add", "origin", "https://example.org/sam/kiln.git")
     project = hand_in(memory, repository / "note.md")
     fork = repository.parent / "fork"
     git(repository.parent, "clone", "--quiet", str(repository), str(fork))
     git(fork, "remote", "set-url", "origin", "https://example.org/ana/kiln.git")
-    assert hand_in(memory, fork / "note.md") != project
+    assert at(memory, fork) == (project, "user")
+    assert hand_in(memory, fork / "note.md") == project
+    assert memory.catalog.projects.remotes()[project] == [
+        "example.org/ana/kiln",
+        "example.org/sam/kiln",
+    ]
+    assert memory.catalog.projects.names()[project] == "kiln"
+
+
+def test_a_changed_remote_does_not_make_a_new_project(memory, repository):
+    git(repository, "remote", "add", "origin", "https://example.org/sam/kiln.git")
+    project = hand_in(memory, repository / "note.md")
+    for change in (("set-url", "origin", "https://example.org/works/oven.git"), ("remove", "origin")):
+        git(repository, "remote", *change)
+        assert at(memory, repository) == (project, "user")
+        assert hand_in(memory, repository / "note.md") == project
 
 
 def test_an_id_is_taken_though_another_project_has_it_as_its_name(memory, repository):

@@ -1,0 +1,239 @@
+"""`ragmem projects`: list projects, join two that are one, split one, rename one, follow a moved folder."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    moment,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    show_unless_named,
+    table,
+    tell,
+)
+from ragmem.domain.model import UNASSIGNED
+from ragmem.errors import EXIT_NO, EXIT_OK
+
+if TYPE_CHECKING:
+    from ragmem.services.projects import Change
+
+EPILOG = """\b
+Examples:
+  ragmem projects
+  ragmem projects list --json
+  ragmem projects join gullwing tideline --dry-run
+  ragmem projects rename tideline Tides --dry-run
+
+\b
+Exit codes:
+  0  done
+  1  there is no project, or nothing to be done
+  2  usage or configuration, no such project
+  3  failed
+  4  a backend is missing
+  5  the store is busy
+"""
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="List projects, join two that are one, split, rename, move.",
+    epilog=EPILOG,
+)
+
+FOLDERS = 3
+"""Folders and remotes of a project that are listed; `--json` has all."""
+
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's name, id or folder.")]
+
+
+@app.callback(invoke_without_command=True)
+def projects(context: typer.Context, as_json: JsonOption = False) -> int:
+    """List projects, join two that are one, split, rename, move."""
+    return show_unless_named(context, show, group="projects", as_json=as_json)
+
+
+@app.command("list")
+def show(as_json: JsonOption = False) -> int:
+    """List the projects, with what leads to them and how much they hold."""
+    from ragmem.services.projects import listed
+
+    with open_memory() as memory:
+        memory.require()
+        lines = listed(memory.catalog)
+    if as_json:
+        shapes = [
+            {**asdict(one), "last_write": moment(one.last_write) if one.last_write else None} for one in lines
+        ]
+        say_json({"schema": 1, "projects": shapes})
+        return EXIT_OK if lines else EXIT_NO
+    if not lines:
+        say("no project yet")
+        return EXIT_NO
+    table(
+        ("project", "id", "memories", "last write", "folders", "remotes"),
+        [
+            (
+                one.name,
+                one.id,
+                one.memories,
+                one.last_write or "-",
+                _few(one.folders),
+                _few(one.remotes),
+            )
+            for one in lines
+        ],
+    )
+    return EXIT_OK
+
+
+@app.command()
+def join(
+    project: Annotated[
+        str,
+        typer.Argument(metavar="PROJECT", help="The project, by name, id or folder, that becomes a part."),
+    ],
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The project that stays.")],
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Let all that belongs to a project belong to another one.
+
+    The former id goes on leading there. `ragmem projects split INTO ID`, with the former id, takes it back.
+    """
+    from ragmem.services.projects import join as join_projects
+
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        done = join_projects(memory.changing_projects(dry_run=dry_run, progress=bar), project, into)
+    return _told(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
+
+
+@app.command()
+def split(
+    project: ProjectArgument,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="WHAT", help="A folder, a remote, or the id of a project that was joined."),
+    ],
+    name: Annotated[str, typer.Option("--name", help="What the new project is called.")] = "",
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Take the memories of a folder, a remote or a joined project out into a project of their own.
+
+    The folder leads to the new project from then on, though its first commit is the other's.
+    """
+    from ragmem.services.projects import split as split_project
+
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        done = split_project(
+            memory.changing_projects(dry_run=dry_run, progress=bar), project, what, called=name
+        )
+    return _told(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
+
+
+@app.command()
+def rename(
+    project: ProjectArgument,
+    called: Annotated[str, typer.Argument(metavar="NAME", help="What it is called from now on.")],
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Give a project another name; its id and its memories stay as they are."""
+    from ragmem.services.projects import rename as rename_project
+
+    with open_memory(quiet=as_json) as memory:
+        done = rename_project(memory.changing_projects(dry_run=dry_run), project, called)
+    return _told(done, dry_run=dry_run, as_json=as_json, quiet=False)
+
+
+@app.command()
+def move(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Where the folder was.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Where it lies now.")],
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Tell that a folder without git was moved: its memories are found in the new place."""
+    from ragmem.services.projects import move as move_folder
+
+    with open_memory(quiet=as_json) as memory:
+        done = move_folder(memory.changing_projects(dry_run=dry_run), old, new)
+    return _told(done, dry_run=dry_run, as_json=as_json, quiet=False)
+
+
+@app.command()
+def assign(
+    identifiers: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Memories, by the start of their ids.")
+    ],
+    project: Annotated[
+        str, typer.Option("--to", metavar="PROJECT", help="A project, `user` or `unassigned`.")
+    ],
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Give memories to a project."""
+    from ragmem.services.projects import assign as assign_memories
+
+    with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
+        wish = memory.changing_projects(dry_run=dry_run, progress=bar)
+        ids = [memory.catalog.memories.resolve(one).id for one in identifiers]
+        done = assign_memories(wish, ids, project)
+    return _told(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
+
+
+def _told(done: "Change", *, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    if as_json:
+        say_json({"schema": 1, "dry_run": dry_run, **asdict(done)})
+        return EXIT_OK
+    _say(done, dry_run=dry_run, quiet=quiet)
+    return EXIT_OK
+
+
+def _say(done: "Change", *, dry_run: bool, quiet: bool) -> None:
+    would = "would be " if dry_run else ""
+    named = "no project" if done.project == UNASSIGNED else f"{done.name} ({done.project})"
+    memories = plural(done.memories, "memory", "memories")
+    match done.operation:
+        case "rename":
+            line = f"{done.project} {would or 'is '}called {done.name}"
+        case "move":
+            line = (
+                f"{named}: {plural(len(done.folders), 'folder')} {would or 'is '}known at {done.folders[0]}"
+            )
+        case "split":
+            line = f"{memories} {would}taken out of {done.former} into {named}"
+        case "join":
+            line = f"{memories} of {done.former} {would}moved to {named}"
+        case _:
+            line = f"{memories} {would}given to {named}"
+    say(printable(line))
+    if quiet:
+        return
+    if done.archived:
+        tell(f"note: {plural(done.archived, 'memory', 'memories')} of the archive {would or 'went '}along")
+    if done.doubles:
+        back = f": `ragmem gc --undo --run {done.run}` brings them back" if done.run else ""
+        stood = "stand in both" if dry_run else "stood in both; the older ones are in the archive"
+        tell(f"note: {plural(done.doubles, 'memory', 'memories')} {stood}{back}")
+    if done.note:
+        tell(printable(f"note: found by full text, and indexed by a later seed: {done.note}"))
+
+
+def _few(values: tuple[str, ...]) -> str:
+    more = f", and {len(values) - FOLDERS} more" if len(values) > FOLDERS else ""
+    return ", ".join(values[:FOLDERS]) + more or "-"

@@ -1,0 +1,98 @@
+"""What the files of a repository tell by themselves, so that a known one costs no run of git."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragmem.readers.git import output_of
+
+ASKED_S = 1.0
+"""Seconds that git has to tell whether it has a commit: a question waits for the answer."""
+
+_SMALL = 4096
+"""Bytes of a file that holds one path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A working folder of a repository, as its files show it.
+
+    `root` is the main working folder, the same for all worktrees, and `common` the folder of the repository.
+    `mark` tells one repository from another, wherever it was moved to on its disk: empty where nothing does.
+    `stamp` begins with the mark, and is another one when remote, first commit or the repository may be.
+    """
+
+    root: Path
+    common: Path
+    mark: str
+    stamp: str
+    is_shallow: bool
+
+
+def checkout_at(folder: Path) -> Checkout | None:
+    """Return the repository whose working folder this is, None where none can be read. Never raises."""
+    try:
+        common = _common(folder)
+        if common is None or not (common / "HEAD").is_file():
+            return None
+        status = common.stat()
+        configured = _times(common / "config")
+        # Written once, when the repository is made; where a template lacks it there is no mark.
+        made, size = _times(common / "description")
+    except (OSError, ValueError):
+        return None
+    shallow = (common / "shallow").exists()
+    mark = f"{status.st_ino}.{made}.{size}" if made else ""
+    stamp = f"{mark}|{configured[0]}.{configured[1]}|{int(_has_commits(common))}{int(shallow)}"
+    # The parent of a main checkout's .git is its working folder; bare repositories and submodules differ.
+    root = common.parent if common.name == ".git" else folder
+    return Checkout(root, common, mark, stamp, shallow)
+
+
+def has_commit(folder: Path, commit: str) -> bool | None:
+    """Tell whether a repository has a commit; None where git does not answer in time."""
+    asked = f"{commit}\n".encode()
+    answer = output_of(folder, "cat-file", "--batch-check", timeout=ASKED_S, given=asked)
+    if not answer:
+        return None
+    words = answer.decode("utf-8", "replace").split()
+    return words[1:2] == ["commit"]
+
+
+def _common(folder: Path) -> Path | None:
+    """Return the folder of the repository, that of the main one for a worktree."""
+    place = folder / ".git"
+    if place.is_dir():
+        own = place
+    else:
+        said = _line(place)
+        if not said.startswith("gitdir:"):
+            return None
+        own = Path(os.path.normpath(folder / said.removeprefix("gitdir:").strip()))
+    named = _line(own / "commondir") if (own / "commondir").is_file() else ""
+    return Path(os.path.normpath(own / named)) if named else own
+
+
+def _line(path: Path) -> str:
+    with path.open("rb") as file:
+        return os.fsdecode(file.read(_SMALL)).strip()
+
+
+def _times(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def _has_commits(common: Path) -> bool:
+    """Tell whether any branch has a commit, as far as it costs next to nothing."""
+    if (common / "packed-refs").exists():
+        return True
+    try:
+        with os.scandir(common / "refs" / "heads") as entries:
+            return next(entries, None) is not None
+    except OSError:
+        # Refs that are kept in another form.
+        return True

@@ -10,7 +10,7 @@ from ragmem.ports import Store
 from ragmem.serve.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
 from ragmem.services.context import context
 from ragmem.services.query import Answer
-from ragmem.services.shapes import found_text
+from ragmem.services.shapes import elsewhere_shapes, found_text
 from ragmem.services.superseding import former_shape, superseded_shape
 
 CHARACTERS_PER_TOKEN = 4
@@ -126,6 +126,7 @@ def _chunk(number: int, match: Match) -> dict[str, Any]:
         "heading": match.chunk.heading,
         "kind": memory.kind.value,
         "project": memory.scope.project,
+        "elsewhere": elsewhere_shapes(match),
         "replaced": [former_shape(former) for former in match.replaced],
         "superseded_by": superseded_shape(match.superseded) if match.superseded else None,
     }

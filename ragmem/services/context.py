@@ -8,6 +8,7 @@ from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING, inert
 from ragmem.domain.model import EPISODES, Category, Kind, Memory
 from ragmem.services.excerpt import Chosen, Excerpt
 from ragmem.services.query import Answer
+from ragmem.services.shapes import told_elsewhere
 from ragmem.services.superseding import told_superseded
 
 MAX_CHARS = 9_000
@@ -144,6 +145,7 @@ def context(
             (match.chunk, *match.also),
             home=home,
             note=told_superseded(match.superseded) if match.superseded else "",
+            elsewhere=told_elsewhere(match),
         )
         for match in answer.matches
     )

@@ -39,17 +39,25 @@ Chosen = frozenset[int]
 class Excerpt:
     """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything.
 
-    `note` stands in the line above, where the memory does not hold any more.
+    `note` stands in the line above, where the memory does not hold any more, and `elsewhere`, where other
+    projects have its text as well.
     """
 
     def __init__(
-        self, memory: Memory, chunks: Sequence[Chunk] = (), *, home: str = "", note: str = ""
+        self,
+        memory: Memory,
+        chunks: Sequence[Chunk] = (),
+        *,
+        home: str = "",
+        note: str = "",
+        elsewhere: str = "",
     ) -> None:
         self.memory = memory
         self.text = memory.indexed_text
         self._chunks = tuple(chunks)
         self._home = home
         self.note = note
+        self._elsewhere = elsewhere
         self._costs: dict[Chosen, tuple[int, int]] = {}
         self._heads: dict[bool, str] = {}
         self._found: dict[tuple[int, int], list[Secret]] = {}
@@ -200,7 +208,9 @@ class Excerpt:
             title = title[: MAX_TITLE - 1].rstrip() + "…"
         said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
         extent = "summary" if memory.summary else "in part" if in_part else ""
-        return redact(" | ".join(filter(None, (said, self.note, title, self._place(), extent))))[0]
+        return redact(
+            " | ".join(filter(None, (said, self.note, title, self._place(), self._elsewhere, extent)))
+        )[0]
 
     def _place(self) -> str:
         """Return the file that the memory comes from, with ~ for the home; nothing for what is no file."""

@@ -1,13 +1,10 @@
-"""The collapse of matches that say the same, and what a rank without a score is worth."""
+"""The collapse of matches that say the same."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.model import Match, Memory
-
-RRF_K = 60
-"""Where only a rank is known it is worth (k + 1) / (k + rank); k of Cormack, Clarke and Buettcher 2009."""
 
 DUPLICATE_JACCARD = 0.9
 """From this share of common words on, two memories say the same; the gold twins of templates lie below."""
@@ -69,7 +66,7 @@ class _Known:
 def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Collapsed]:
     """Return the matches best first, with duplicates behind the best one of their group.
 
-    Of equal scores the more relevant match comes first, then the smaller memory id.
+    Of equal scores the more relevant match comes first, then the engine's rank, then the memory id decides.
 
     A duplicate has the same content hash as the group's best match, in any project. Within a project also one
     of about the same length is a duplicate that has the same words but for a few, where what was found in
@@ -83,6 +80,7 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Coll
         key=lambda match: (
             -match.score,
             -match.terms.get("relevance", 0.0),
+            match.terms.get("engine_rank", 0.0),
             match.memory.id,
             match.chunk.id,
         ),

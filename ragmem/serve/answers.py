@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ragmem.domain.keywords import Levels
 from ragmem.domain.model import Match
 from ragmem.domain.redaction import redact, redact_document
 from ragmem.ports import Store
@@ -27,6 +28,9 @@ TOP_K = 40
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
+NO_CONTEXT = "Sorry, I'm not able to provide an answer to that question.[no-context]"
+"""What LightRAG answers without a context (lightrag.prompt, "fail_response"); clients look for the end."""
+
 _SEPARATOR = "<SEP>"
 _TOKEN = re.compile(r"m-([a-z2-7]{26})")
 """What a store gives its engine as file path: a unique token made of the memory's id."""
@@ -44,6 +48,11 @@ def context_block(answer: Answer, request: QueryRequest) -> tuple[str, tuple[Mat
     return block.text, tuple(match for match in answer.matches if match.memory.id in shown)
 
 
+def nothing_found(request: QueryRequest) -> str:
+    """Return what is answered where nothing is found: LightRAG's own words in LightRAG's own modes."""
+    return NO_CONTEXT if request.engine_mode else NOTHING_FOUND
+
+
 def references(matches: Sequence[Match], *, content: bool) -> list[Reference]:
     """Return a numbered reference to each match."""
     listed = [
@@ -56,9 +65,7 @@ def references(matches: Sequence[Match], *, content: bool) -> list[Reference]:
     return listed
 
 
-def retrieved(
-    answer: Answer, request: QueryRequest, *, keywords: Sequence[str], uris: Uris
-) -> QueryDataResponse:
+def retrieved(answer: Answer, request: QueryRequest, *, keywords: Levels, uris: Uris) -> QueryDataResponse:
     """Return LightRAG's aquery_data document; chunks have our fields beside its own."""
     found = answer.graph.get("entities", []), answer.graph.get("relationships", [])
     top_k = request.top_k or TOP_K
@@ -70,8 +77,8 @@ def retrieved(
     metadata: dict[str, Any] = {
         "query_mode": request.mode,
         "keywords": {
-            "high_level": request.hl_keywords or list(keywords),
-            "low_level": request.ll_keywords or list(keywords),
+            "high_level": request.hl_keywords or list(keywords.high),
+            "low_level": request.ll_keywords or list(keywords.low),
         },
         "processing_info": {
             "total_entities_found": len(found[0]),
@@ -87,7 +94,7 @@ def retrieved(
         metadata["failure_reason"] = "no_results"
     return QueryDataResponse(
         status="failure" if nothing else "success",
-        message=NOTHING_FOUND if nothing else "Query processed successfully",
+        message=nothing_found(request) if nothing else "Query processed successfully",
         data={
             "entities": real[: len(entities)],
             "relationships": real[len(entities) :],

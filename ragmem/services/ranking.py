@@ -48,15 +48,13 @@ names nothing else: how near its words are means nothing then."""
 class Weighed:
     """A memory that may answer: its best chunk, how well it answers (0..1), and the candidate it was.
 
-    `rank` is the engine's, where LightRAG itself was asked and there is no candidate. `inherited` is the
-    relevance of a superseded memory whose place it takes.
+    `inherited` is the relevance of a superseded memory whose place it takes.
     """
 
     memory_id: str
     chunk_id: str
     relevance: float
     candidate: Candidate | None = None
-    rank: int = 0
     inherited: float = 0.0
 
 
@@ -118,11 +116,11 @@ def _with_further(
     return score
 
 
-def _terms(item: Weighed, gathering: Gathering | None) -> dict[str, float]:
+def _terms(item: Weighed, gathering: Gathering) -> dict[str, float]:
     """Return what a person is told of a match: its ranks, and what speaks for it."""
     candidate = item.candidate
-    if candidate is None or gathering is None:
-        return {"engine_rank": float(item.rank)} if item.rank else {}
+    if candidate is None:
+        return {}
     evidence = candidate.evidence
     terms = {f"{name}_rank": float(rank) for name, rank in gathering.ranks(item.memory_id).items()}
     terms |= {
@@ -197,11 +195,11 @@ def finish(
     asked: Asked,
     policy: Policy,
     now: datetime,
-    gathering: Gathering | None = None,
+    gathering: Gathering,
 ) -> tuple[Match, ...]:
     """Return the matches, best first: joined with the catalog, aged, above the floor, collapsed.
 
-    `gathering` is what the candidates are from; None where the engine's own order is kept.
+    `gathering` is what the candidates are from.
     """
     history = question.history or asked.wants_history
     links = catalog.supersessions.in_force([item.memory_id for item in weighed])
@@ -235,7 +233,7 @@ def _matches(
     catalog: Catalog,
     leading: Sequence[Weighed],
     outlines: Mapping[str, Outline],
-    gathering: Gathering | None,
+    gathering: Gathering,
     *,
     scoring: _Scoring,
 ) -> list[Match]:
@@ -253,7 +251,7 @@ def _matches(
         chunk = chunk_from(memory, rows[item.chunk_id][1])
         code = code_share(chunk.text)
         found = item.relevance
-        if code and item.candidate is not None and gathering is not None:
+        if code and item.candidate is not None:
             found = max(_relevance(item.candidate, gathering, scoring.policy, code=code), item.inherited)
         weight = by_importance(memory.metadata) if memory.source == RECORDS else 0.0
         scored = scoring.scored(max(0.0, found + weight), outlines[item.memory_id])

@@ -43,7 +43,7 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
     block, matches = answers.context_block(answer, request)
     listed = answers.references(matches, content=bool(request.include_chunk_content))
     notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
-    text = block or answers.NOTHING_FOUND
+    text = block or answers.nothing_found(request)
     answerer = None
     if block and not (request.only_need_context or request.only_need_prompt):
         answerer = _answerer(memory, notes)

@@ -280,6 +280,41 @@ def test_every_mode_of_the_engine_answers(filled):
         assert "pool" in [match.memory.uri for match in answer.matches], mode
 
 
+MODES = ("local", "global", "hybrid", "naive", "mix")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_mode_of_the_engine_scores_by_relevance_and_is_silent_where_nothing_answers(filled, mode):
+    asked = "why was the connection pool exhausted"
+    usual = filled.query(asked, question=Question(asked), at=NOW).matches[0]
+    first = filled.query(asked, question=Question(asked, mode=mode), at=NOW).matches[0]
+    assert (first.memory.uri, first.score) == (usual.memory.uri, pytest.approx(usual.score))
+    assert "engine_rank" in first.terms
+    nonsense = filled.query("zebra quagga okapi", question=Question("zebra quagga okapi", mode=mode), at=NOW)
+    assert nonsense.matches == ()
+    assert nonsense.graph == {}
+    assert "nothing here" in nonsense.notes[0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_mode_of_the_engine_puts_the_better_match_of_one_project_before_the_newer_one_of_another(
+    memory, mode
+):
+    memory.ingest(
+        [
+            draft(
+                "right",
+                "The scheduler skipped a run because the lock stayed: an error.",
+                project="a",
+                days=90,
+            ),
+            draft("new", "The scheduler of the kiln was painted because of a new pattern.", project="b"),
+        ],
+        rule="off",
+    )
+    assert found(memory, "scheduler skipped a run because the lock stayed", mode=mode)[0] == "right"
+
+
 def test_asking_an_empty_home_names_the_next_step(memory):
     with pytest.raises(UsageError, match="no memory") as caught:
         memory.query("anything")

@@ -245,9 +245,19 @@ class Store(Protocol):
         ...
 
     def native_query(
-        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+        self,
+        query: str,
+        mode: Mode,
+        *,
+        keywords: Sequence[str],
+        themes: Sequence[str] = (),
+        limit: int,
+        project: str,
     ) -> Mapping[str, Any]:
-        """Run the engine's own retrieval and return its answer (LightRAG's aquery_data document)."""
+        """Run the engine's own retrieval and return its answer (LightRAG's aquery_data document).
+
+        `keywords` are looked for among entities, `themes` among relations; without themes the keywords are.
+        """
         ...
 
     def memory_ids(self) -> set[str]:

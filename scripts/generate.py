@@ -10,7 +10,7 @@ from generating.configuration import configuration_page
 from generating.fish import fish_completion
 from generating.manual import manual_page
 from generating.operations import operations_page
-from generating.pictures import ageing_picture, decay_picture, score_picture
+from generating.pictures import ageing_picture, decay_picture, score_picture, weights_picture
 from generating.reference import reference
 from generating.tools import tools_page
 from generating.tree import read_tree
@@ -28,6 +28,7 @@ WRITERS = {
     "docs/api.md": operations_page,
     "docs/images/decay.svg": decay_picture,
     "docs/images/score-over-age.svg": score_picture,
+    "docs/images/score-over-weights.svg": weights_picture,
     "docs/images/ageing.svg": ageing_picture,
     "docs/configuration.md": configuration_page,
 }

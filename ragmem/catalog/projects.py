@@ -207,7 +207,7 @@ class Projects:
                 "SELECT id, name, root, root_commit, remote, named FROM projects"
                 " WHERE id NOT IN (SELECT alias FROM project_aliases) ORDER BY lower(name), id"
             ).fetchall()
-        return [Standing(*row[:5], bool(row[5])) for row in rows]
+        return [Standing(row[0], row[1], row[2], row[3], row[4], bool(row[5])) for row in rows]
 
     def root(self, project: str) -> str:
         """Return the folder in which a project was seen first, or is seen since that is gone; else ""."""

@@ -26,7 +26,7 @@ from ragmem.cli.inspect_export import graph
 from ragmem.cli.inspect_graph import communities, entity, path, timeline
 from ragmem.cli.inspect_impact import impact
 from ragmem.cli.inspect_injections import injections
-from ragmem.cli.inspect_life import say_life
+from ragmem.cli.inspect_life import say_ageing, say_life
 from ragmem.cli.inspect_lifecycle import lifecycle
 from ragmem.cli.inspect_memories import memories
 from ragmem.cli.inspect_merges import merges
@@ -123,10 +123,11 @@ def memory(
     as_json: JsonOption = False,
 ) -> int:
     """Show one memory whole: where it comes from, how it was judged, its life, code, chunks and text."""
+    from ragmem.opening import now
     from ragmem.services.code_links import code_of
     from ragmem.services.code_shapes import links_shape
     from ragmem.services.living import life_shape
-    from ragmem.services.shapes import memory_shape
+    from ragmem.services.shapes import ageing_shape, memory_shape
     from ragmem.services.superseding import (
         former_shape,
         standing,
@@ -141,6 +142,7 @@ def memory(
         life = life_shape(opened.standing(found.id))
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
+        ageing = ageing_shape(found, opened.settings.decay, now=now())
     shape = memory_shape(found, verbatim=True, redactor=opened.redactor) | {
         "chunks": [
             {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
@@ -150,6 +152,7 @@ def memory(
         "superseded_by": superseded_shape(superseded, redactor=opened.redactor) if superseded else None,
         "replaced": [former_shape(former, redactor=opened.redactor) for former in replaced],
         "life": life,
+        "ageing": ageing,
     }
     if as_json:
         say_json({"schema": 1, "memory": shape})
@@ -169,6 +172,7 @@ def memory(
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
     say_code(code_links)
     say_life(life)
+    say_ageing(ageing)
     if found.summary:
         say(f"\n{bold('summary')}\n{printable(found.summary)}")
     say(f"\n{printable(found.text)}")

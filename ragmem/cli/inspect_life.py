@@ -26,3 +26,12 @@ def say_life(life: Mapping[str, Any]) -> None:
         parts.append(f"superseded by {life['superseded_by'][:WIDTH]}")
     say(f"{bold('life'.ljust(WIDTH))} {', '.join(parts)}")
     say(f"{bold('rule'.ljust(WIDTH))} {life['action']}, {life['rule']}: {printable(life['reason'])}")
+
+
+def say_ageing(ageing: Mapping[str, float]) -> None:
+    """Show what age makes of a memory's score: the terms of `query --explain`, with the half-life."""
+    say(
+        f"{bold('ageing'.ljust(WIDTH))} age_days={ageing['age_days']:g}"
+        f"  half_life_days={ageing['half_life_days']:g}  recency={ageing['recency']:g}"
+        f"  age_factor={ageing['age_factor']:g}"
+    )

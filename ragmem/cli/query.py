@@ -335,6 +335,7 @@ def explained(match: Match, redactor: Redactor) -> list[str]:
 def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor) -> None:
     from ragmem.domain.document_place import document_place
     from ragmem.services.session_line import session_line
+    from ragmem.services.shapes import told_elsewhere
     from ragmem.services.superseding import told_superseded
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
@@ -348,7 +349,9 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
         if match.chunk.heading:
             place += f" / {redactor.redact(match.chunk.heading)[0]}"
         when = memory.event_time.strftime("%Y-%m-%d")
-        more = f"  +{plural(len(match.duplicates), 'duplicate')}" if match.duplicates else ""
+        alike = len(match.duplicates) - len(match.elsewhere)
+        more = f"  +{plural(alike, 'duplicate')}" if alike else ""
+        more += f"  {told_elsewhere(match, redactor)}" if match.elsewhere else ""
         more += f"  {told_superseded(match.superseded)}" if match.superseded else ""
         if match.replaced:
             more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"

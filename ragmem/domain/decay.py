@@ -26,13 +26,15 @@ DEFAULT_HALF_LIVES: Mapping[Kind, float] = MappingProxyType(
 class DecayPolicy:
     """The numbers of decay.json; weights, half-lives and floor are the published ones.
 
-    `bound` is the most of its score that an old match may lose to a new one. Of the recency, `fresh_share`
+    `bound` is the most of its score that an old match loses to a new one at the shipped weights; others shift
+    it as `bounded_score` tells. Of the recency, `fresh_share`
     halves every `fresh_days`, the rest by the kind's half-life: what was done yesterday is asked for far more
     often than what was done last week, and both more than last year's. docs/benchmarks.md ("decay") shows
     what the three gain and cost.
 
     Raises ValueError, naming the key, for a weight that is negative or not finite, weights that sum to zero,
-    a half-life that is not positive, a kind without half-life, or a floor or share outside [0, 1].
+    a half-life that is not positive, a kind without half-life, a floor or share outside [0, 1], or weights
+    and a bound by which nothing counts.
     """
 
     semantic_weight: float = 0.7
@@ -49,6 +51,18 @@ class DecayPolicy:
                 raise ValueError(f"weights.{key} must be a number of at least 0, not {weight}")
         if self.semantic_weight + self.recency_weight <= 0:
             raise ValueError("weights.semantic and weights.recency must not both be 0")
+        self._check_ages()
+        for key, share in (
+            ("min_score_threshold", self.min_score),
+            ("bound", self.bound),
+            ("fresh_share", self.fresh_share),
+        ):
+            if not 0 <= share <= 1:
+                raise ValueError(f"{key} must lie between 0 and 1, not {share}")
+        if not self.semantic_weight and not self.bound:
+            raise ValueError("bound must be above 0 where weights.semantic is 0: nothing else would count")
+
+    def _check_ages(self) -> None:
         for kind in Kind:
             if kind not in self.half_lives_days:
                 raise ValueError(f"half_lives_days.{kind} is missing")
@@ -57,18 +71,34 @@ class DecayPolicy:
                 raise ValueError(f"half_lives_days.{kind} must be a number above 0, not {days}")
         if not (math.isfinite(self.fresh_days) and self.fresh_days > 0):
             raise ValueError(f"fresh_days must be a number above 0, not {self.fresh_days}")
-        for key, share in (
-            ("min_score_threshold", self.min_score),
-            ("bound", self.bound),
-            ("fresh_share", self.fresh_share),
-        ):
-            if not 0 <= share <= 1:
-                raise ValueError(f"{key} must lie between 0 and 1, not {share}")
 
     def half_life(self, kind: Kind) -> float:
         """Return the half-life of a kind in days."""
         return self.half_lives_days[kind]
 
+    @property
+    def exponents(self) -> tuple[float, float]:
+        """The exponents of relevance and of age in the score; with the shipped weights both are 1.
+
+        They are to each other as the weights are, with the shipped ones as equals, and the larger one is 1.
+        So a score stays on its scale: without a weight for recency it is the relevance.
+        """
+        semantic = self.semantic_weight / SHIPPED_WEIGHTS[0]
+        recent = self.recency_weight / SHIPPED_WEIGHTS[1]
+        largest = max(semantic, recent)
+        return semantic / largest, recent / largest
+
+    @property
+    def most_lost(self) -> float:
+        """The share of its score that age takes at most."""
+        return 1 - age_factor(0.0, self)
+
+
+SHIPPED_WEIGHTS = (0.7, 0.3)
+"""Semantic and recency as published. `bound` was measured with them (docs/benchmarks.md, "decay")."""
+
+RELEVANT_ENOUGH = 0.5
+"""Share of the best relevance below which nothing answers where relevance weighs nothing."""
 
 DEFAULT = DecayPolicy()
 
@@ -105,9 +135,24 @@ def final_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) 
 
 
 def bounded_score(relevance: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return relevance * (1 - bound * (1 - recency)).
+    """Return relevance ** s * (1 - bound * (1 - recency)) ** r, s and r being the exponents of the policy.
 
-    A match of any age keeps 1 - bound of its relevance, so an old one that is better by more than this stays
-    ahead of a new one, and being new alone gains nothing (docs/adr/002-decay.md).
+    This is a geometric mean by the weights. With the shipped ones both exponents are 1: a match of any age
+    keeps 1 - bound of its relevance, so an old one that is better by more than this stays ahead of a new one,
+    and being new alone gains nothing (docs/adr/002-decay.md).
     """
-    return relevance * (1 - policy.bound * (1 - recency))
+    return math.pow(max(0.0, relevance), policy.exponents[0]) * age_factor(recency, policy)
+
+
+def age_factor(recency: float, policy: DecayPolicy = DEFAULT) -> float:
+    """Return the part of a score that age makes: 1 for what is new, less for what is older."""
+    return math.pow(1 - policy.bound * (1 - recency), policy.exponents[1])
+
+
+def relevant_enough(best: float, policy: DecayPolicy = DEFAULT) -> float:
+    """Return the relevance below which nothing answers for being new, where the best match has this one.
+
+    It is 0 with the shipped weights and with less for recency, and grows to half of the best one where
+    nothing but recency counts.
+    """
+    return (1 - policy.exponents[0]) * RELEVANT_ENOUGH * best

@@ -1,11 +1,13 @@
 """The keywords of a question, by rule, so that no language model is needed to ask one."""
 
 import re
+from dataclasses import dataclass
 
 MAX_KEYWORDS = 12
 
 _TOKEN = re.compile(r"`[^`\n]{1,100}`|\"[^\"\n]{2,100}\"|[^\s`\",;!?()\[\]{}<>]{1,100}")
 _WORD = re.compile(r"\w")
+_WORDS = re.compile(r"\w+")
 _STOP = """
 a about after again all also am an and any anything are as at be because been before being between both but
 by can could did do does doing done down each else ever every few for from further get gets getting give go
@@ -22,6 +24,54 @@ _STOP_WORDS = frozenset(_STOP.split())
 def means_nothing(word: str) -> bool:
     """Tell whether a word in small letters carries no meaning by itself."""
     return word in _STOP_WORDS
+
+
+INTENTS = {
+    "why": "cause reason",
+    "how": "way procedure",
+    "when": "time date",
+    "where": "place location",
+    "who": "person author",
+    "which": "choice",
+}
+"""What a question asks for, by its first such word; a theme beside those that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The keywords of a question as LightRAG's graph is asked: `low` for entities, `high` for relations."""
+
+    low: tuple[str, ...]
+    high: tuple[str, ...]
+
+
+def levels(query: str) -> Levels:
+    """Return what a question names, and what it is about.
+
+    Low are names, identifiers, quotations and single words; high are the phrases that its words make between
+    small words, its other words where no two stand together, and what it asks for (a cause, a way, ...). Both
+    are empty for a query without a letter, digit or underscore, else neither is.
+    """
+    low = keywords(query)
+    runs: list[list[str]] = [[]]
+    end = 0
+    for found in _TOKEN.finditer(query):
+        if query[end : found.start()].strip():
+            runs.append([])
+        end = found.end()
+        token = found.group().strip("`\"'.:*#|-=").strip()
+        if not _WORD.search(token) or token.lower() in _STOP_WORDS:
+            runs.append([])
+        else:
+            runs[-1].append(token)
+        if found.group()[-1] in ".:":
+            runs.append([])
+    themes = dict.fromkeys(" ".join(run) for run in runs if len(run) > 1)
+    if not themes:
+        themes = dict.fromkeys(word for run in runs for word in run)
+    asked = next((INTENTS[word] for word in _WORDS.findall(query.lower()) if word in INTENTS), "")
+    high = [*themes, asked] if asked else list(themes)
+    return Levels(low, tuple(high[:MAX_KEYWORDS]) or low)
 
 
 def keywords(query: str) -> tuple[str, ...]:

@@ -241,8 +241,9 @@ class Former:
 class Match:
     """A memory after ranking: its best chunk, each term of its score, and the ids that hide behind it.
 
-    `also` are further chunks of it that were found, best first. `replaced` is what it has made untrue,
-    `superseded` tells that it was made untrue itself, which only a question for what was before finds.
+    `also` are further chunks of it that were found, best first, `elsewhere` those memories behind it that
+    have its text in other projects. `replaced` is what it has made untrue, `superseded` tells that it was
+    made untrue itself, which only a question for what was before finds.
     """
 
     memory: Memory
@@ -253,6 +254,7 @@ class Match:
     also: tuple[Chunk, ...] = ()
     replaced: tuple[Former, ...] = ()
     superseded: Supersession | None = None
+    elsewhere: tuple[Memory, ...] = ()
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:

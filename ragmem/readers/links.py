@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ragmem.readers.files import show
-from ragmem.readers.roots import MARKERS
+from ragmem.readers.roots import OTHER_MARKERS
 
 
 class Links:
@@ -60,7 +60,7 @@ def _project(place: Path, root: Path) -> Path | None:
     repository = next((folder for folder in folders if _has(folder, ".git")), None)
     if repository is not None:
         return repository
-    marked = [folder for folder in folders[:-1] if any(_has(folder, marker) for marker in MARKERS)]
+    marked = [folder for folder in folders[:-1] if any(_has(folder, marker) for marker in OTHER_MARKERS)]
     return marked[-1] if marked else None
 
 

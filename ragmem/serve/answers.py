@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ragmem.domain.keywords import Levels
 from ragmem.domain.model import Match
 from ragmem.domain.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.serve.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
 from ragmem.services.context import context
 from ragmem.services.query import Answer
-from ragmem.services.shapes import found_text
+from ragmem.services.shapes import elsewhere_shapes, found_text
 from ragmem.services.superseding import former_shape, superseded_shape
 
 CHARACTERS_PER_TOKEN = 4
@@ -27,6 +28,9 @@ TOP_K = 40
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
+NO_CONTEXT = "Sorry, I'm not able to provide an answer to that question.[no-context]"
+"""What LightRAG answers without a context (lightrag.prompt, "fail_response"); clients look for the end."""
+
 _SEPARATOR = "<SEP>"
 _TOKEN = re.compile(r"m-([a-z2-7]{26})")
 """What a store gives its engine as file path: a unique token made of the memory's id."""
@@ -42,6 +46,11 @@ def context_block(answer: Answer, request: QueryRequest, redactor: Redactor) -> 
     block = context(answer, max_chars=room, redactor=redactor)
     shown = {memory.id for memory in block.memories}
     return block.text, tuple(match for match in answer.matches if match.memory.id in shown)
+
+
+def nothing_found(request: QueryRequest) -> str:
+    """Return what is answered where nothing is found: LightRAG's own words in LightRAG's own modes."""
+    return NO_CONTEXT if request.engine_mode else NOTHING_FOUND
 
 
 def references(matches: Sequence[Match], *, content: bool, redactor: Redactor) -> list[Reference]:
@@ -61,7 +70,7 @@ def references(matches: Sequence[Match], *, content: bool, redactor: Redactor) -
 
 
 def retrieved(
-    answer: Answer, request: QueryRequest, *, keywords: Sequence[str], uris: Uris, redactor: Redactor
+    answer: Answer, request: QueryRequest, *, keywords: Levels, uris: Uris, redactor: Redactor
 ) -> QueryDataResponse:
     """Return LightRAG's aquery_data document; chunks have our fields beside its own."""
     found = answer.graph.get("entities", []), answer.graph.get("relationships", [])
@@ -76,8 +85,8 @@ def retrieved(
     metadata: dict[str, Any] = {
         "query_mode": request.mode,
         "keywords": {
-            "high_level": request.hl_keywords or list(keywords),
-            "low_level": request.ll_keywords or list(keywords),
+            "high_level": request.hl_keywords or list(keywords.high),
+            "low_level": request.ll_keywords or list(keywords.low),
         },
         "processing_info": {
             "total_entities_found": len(found[0]),
@@ -93,7 +102,7 @@ def retrieved(
         metadata["failure_reason"] = "no_results"
     return QueryDataResponse(
         status="failure" if nothing else "success",
-        message=NOTHING_FOUND if nothing else "Query processed successfully",
+        message=nothing_found(request) if nothing else "Query processed successfully",
         data={
             "entities": real[: len(entities)],
             "relationships": real[len(entities) :],
@@ -132,6 +141,7 @@ def _chunk(number: int, match: Match, redactor: Redactor) -> dict[str, Any]:
         "heading": match.chunk.heading,
         "kind": memory.kind.value,
         "project": memory.scope.project,
+        "elsewhere": elsewhere_shapes(match, redactor=redactor),
         "replaced": [former_shape(former, redactor=redactor) for former in match.replaced],
         "superseded_by": superseded_shape(match.superseded, redactor=redactor) if match.superseded else None,
     }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from ragmem.domain.extraction import keywords
+from ragmem.domain.keywords import levels
 from ragmem.domain.model import USER, Draft, State, content_hash, digest
 from ragmem.domain.purity import purified_text
 from ragmem.errors import ConflictError, UsageError
@@ -35,7 +35,8 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
         text=request.query,
         limit=request.chunk_top_k or request.top_k or memory.settings.query.limit,
         mode=request.engine_mode,
-        keywords=tuple(dict.fromkeys((*request.hl_keywords, *request.ll_keywords))),
+        keywords=tuple(dict.fromkeys(request.ll_keywords)),
+        themes=tuple(dict.fromkeys(request.hl_keywords)),
         expand=memory.settings.query.expand,
         history=request.history,
     )
@@ -58,7 +59,7 @@ def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
     document = answers.retrieved(
         routed.answer,
         request,
-        keywords=keywords(request.query),
+        keywords=levels(request.query),
         uris=memory.catalog.memories.uris,
         redactor=memory.redactor,
     )

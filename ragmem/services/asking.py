@@ -30,7 +30,9 @@ class Question:
     limit: int = 8
     mode: Mode | None = None
     keywords: tuple[str, ...] = ()
-    """What a mode looks up in the graph; empty: found in the text by rule."""
+    """What a mode looks up among entities; empty: found in the text by rule."""
+    themes: tuple[str, ...] = ()
+    """What a mode looks up among relations; empty: found in the text by rule."""
     expand: bool = False
     """Ask with other words as well, which a language model gives."""
     nearest: bool = False

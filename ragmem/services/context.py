@@ -10,6 +10,7 @@ from ragmem.domain.model import EPISODES, Category, Kind, Memory
 from ragmem.domain.redaction import Redactor
 from ragmem.services.excerpt import Chosen, Excerpt
 from ragmem.services.query import Answer
+from ragmem.services.shapes import told_elsewhere
 from ragmem.services.superseding import told_superseded
 
 MAX_CHARS = 9_000
@@ -156,6 +157,7 @@ def _context(answer: Answer, room: Room, *, home: str, redactor: Redactor) -> Co
             home=home,
             note=told_superseded(match.superseded) if match.superseded else "",
             redactor=redactor,
+            elsewhere=told_elsewhere(match, redactor=redactor),
         )
         for match in answer.matches
     )

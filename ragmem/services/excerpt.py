@@ -39,7 +39,8 @@ Chosen = frozenset[int]
 class Excerpt:
     """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything.
 
-    `note` stands in the line above, where the memory does not hold any more.
+    `note` stands in the line above, where the memory does not hold any more, and `elsewhere`, where other
+    projects have its text as well.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Excerpt:
         redactor: Redactor,
         home: str = "",
         note: str = "",
+        elsewhere: str = "",
     ) -> None:
         self.memory = memory
         self.text = memory.indexed_text
@@ -57,6 +59,7 @@ class Excerpt:
         self._home = home
         self._redactor = redactor
         self.note = note
+        self._elsewhere = elsewhere
         self._costs: dict[Chosen, tuple[int, int]] = {}
         self._heads: dict[bool, str] = {}
         self._found: dict[tuple[int, int], list[Secret]] = {}
@@ -208,7 +211,7 @@ class Excerpt:
         said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
         extent = "summary" if memory.summary else "in part" if in_part else ""
         return self._redactor.redact(
-            " | ".join(filter(None, (said, self.note, title, self._place(), extent)))
+            " | ".join(filter(None, (said, self.note, title, self._place(), self._elsewhere, extent)))
         )[0]
 
     def _place(self) -> str:

@@ -172,7 +172,7 @@ def split(wish: Changing, name: str, what: str, *, called: str = "") -> Change:
 
 
 def rename(wish: Changing, name: str, called: str) -> Change:
-    """Give a project a name that stays; its id is the same. Raises UsageError for a name that none can have."""
+    """Give a project another name; its id stays. Raises UsageError for a name that none can have."""
     catalog = wish.catalog
     project = _project(catalog, name)
     wanted = clean(called)

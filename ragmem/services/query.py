@@ -6,14 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ragmem.catalog import fulltext
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.entity_spellings import entities_of
 from ragmem.domain import question as reading
-from ragmem.domain.keywords import keywords
+from ragmem.domain.keywords import levels
 from ragmem.domain.model import Hit
 from ragmem.domain.question import Asked
-from ragmem.domain.ranking import RRF_K
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
 from ragmem.services import calibration
@@ -44,6 +42,9 @@ SECONDS = 6
 
 DEEPEST = 1000
 """Hits of a list that are looked at because so many matches are wanted; all of them are compared in pairs."""
+
+SEPARATOR = "<SEP>"
+"""Between the chunks that LightRAG has an entity or a relation from."""
 
 FULLY_COVERED = 0.999
 """Share of a question's words in one chunk that is all of them."""
@@ -78,7 +79,15 @@ def ask(
     if question.mode is not None:
         try:
             with _asking(respite):
-                return _ask_engine(catalog, open_store(), question, asked=asked, policy=policy, now=now)
+                return _ask_engine(
+                    catalog,
+                    open_store(),
+                    question,
+                    asked=asked,
+                    policy=policy,
+                    now=now,
+                    known=assistance.calibration,
+                )
         except BackendError as error:
             notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error.told}")
     depth = max(policy.candidates * (10 if question.filtered else 1), min(question.limit, DEEPEST))
@@ -284,38 +293,82 @@ def _asking(respite: Respite) -> Iterator[None]:
 
 
 def _ask_engine(
-    catalog: Catalog, store: Store, question: Question, *, asked: Asked, policy: Policy, now: datetime
+    catalog: Catalog,
+    store: Store,
+    question: Question,
+    *,
+    asked: Asked,
+    policy: Policy,
+    now: datetime,
+    known: Calibration | None,
 ) -> Answer:
-    """Ask LightRAG itself in one of its modes; its order is kept, decay applied on top."""
-    assert question.mode is not None
+    """Ask LightRAG itself in one of its modes, and weigh what it finds as any candidate is weighed.
+
+    It tells ranks and no scores, one list for each project. Only what a memory says of the question puts all
+    of them on one scale, with the floor and the silence of any other answer.
+    """
+    rung = f"LightRAG {question.mode}"
+    hits, graph = _engine_list(catalog, store, question, policy)
+    depth = min(max(policy.candidates, question.limit), DEEPEST)
+    gathering = Gathering(catalog, store, asked, projects=question.projects, depth=depth)
+    gathering.add("engine", hits, speaks=False)
+    listed = {hit.memory_id for hit in hits}
+    weighed = [item for item in weigh(gathering, policy) if item.memory_id in listed]
+    evidence, answered = _evidence(gathering, weighed, policy, known)
+    silent = policy.abstain and not answered
+    why = _why_nothing(asked, weighed, evidence, near=gathering.by_vectors, silent=silent)
+    notes = (why,) if why else ()
+    if silent or not weighed:
+        return Answer(question, (), rung, notes, evidence=evidence)
+    matches = finish(catalog, question, weighed, asked=asked, policy=policy, now=now, gathering=gathering)
+    if not matches:
+        return Answer(question, (), rung, notes, evidence=evidence)
+    told = _by_relevance(graph, hits, weighed)
+    return Answer(question, matches, rung, notes, told, evidence=evidence)
+
+
+def _engine_list(
+    catalog: Catalog, store: Store, question: Question, policy: Policy
+) -> tuple[list[Hit], dict[str, list[Any]]]:
+    """Return the chunks that the engine finds in each project, with its ranks, and what its graph adds."""
     projects = question.projects
     if projects is None:
         projects = tuple(catalog.overview.count_by("project"))
+    by_rule = levels(question.text)
+    words, themes = question.keywords or by_rule.low, question.themes or by_rule.high
     ranks: dict[str, int] = {}
     graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
-    words = list(question.keywords or keywords(question.text))
     for project in projects:
         data = store.native_query(
             question.text,
-            question.mode,
+            question.mode or "mix",
             # The graph knows a thing by one of its names.
             keywords=[*words, *entities_of(catalog.database, project, words)],
-            limit=policy.candidates if question.filtered else max(question.limit * 3, 20),
+            themes=themes,
+            limit=max(question.limit * 3, policy.candidates),
             project=project,
         ).get("data", {})
         graph["entities"] += data.get("entities", [])
         graph["relationships"] += data.get("relationships", [])
         for rank, chunk in enumerate(data.get("chunks", []), start=1):
             ranks[chunk["chunk_id"]] = min(rank, ranks.get(chunk["chunk_id"], rank))
-    if asked.required or asked.excluded:
-        passed = fulltext.allowed(catalog.database, asked.required, asked.excluded, list(ranks))
-        ranks = {chunk_id: rank for chunk_id, rank in ranks.items() if chunk_id in passed}
     owners = catalog.memories.chunks_by_id(ranks)
-    weighed: dict[str, Weighed] = {}
-    for chunk_id, rank in sorted(ranks.items(), key=lambda item: (item[1], item[0])):
-        if chunk_id in owners and (key := owners[chunk_id][0]) not in weighed:
-            # The engine tells no score, so the rank stands for it, as in a fusion of ranks.
-            score = (RRF_K + 1) / (RRF_K + rank)
-            weighed[key] = Weighed(key, chunk_id, score, rank=rank)
-    matches = finish(catalog, question, list(weighed.values()), asked=asked, policy=policy, now=now)
-    return Answer(question, matches, f"LightRAG {question.mode}", (), graph)
+    ordered = sorted((rank, key) for key, rank in ranks.items() if key in owners)
+    return [Hit(key, owners[key][0], rank, 0.0) for rank, key in ordered], graph
+
+
+def _by_relevance(
+    graph: Mapping[str, Sequence[Any]], hits: Sequence[Hit], weighed: Sequence[Weighed]
+) -> dict[str, list[Any]]:
+    """Return entities and relations by how well what tells of them answers.
+
+    Equal ones keep the engine's order, in which those of one project stand behind those of another.
+    """
+    relevance = {item.memory_id: item.relevance for item in weighed}
+    of_chunk = {hit.chunk_id: relevance.get(hit.memory_id, 0.0) for hit in hits}
+
+    def best(row: Mapping[str, Any]) -> float:
+        sources = str(row.get("source_id", "")).split(SEPARATOR)
+        return -max((of_chunk.get(source, 0.0) for source in sources), default=0.0)
+
+    return {name: sorted(rows, key=best) for name, rows in graph.items()}

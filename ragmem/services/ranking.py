@@ -1,13 +1,21 @@
 """Turn the candidates of a question into matches: weighed, aged, collapsed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ragmem.catalog.batches import batches
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline, chunk_from
-from ragmem.domain.decay import age_days, bounded_score, final_score, published_recency, recency
+from ragmem.domain.decay import (
+    age_days,
+    age_factor,
+    bounded_score,
+    final_score,
+    published_recency,
+    recency,
+    relevant_enough,
+)
 from ragmem.domain.episodes import by_importance
 from ragmem.domain.model import Match, Supersession
 from ragmem.domain.question import Asked
@@ -40,15 +48,13 @@ names nothing else: how near its words are means nothing then."""
 class Weighed:
     """A memory that may answer: its best chunk, how well it answers (0..1), and the candidate it was.
 
-    `rank` is the engine's, where LightRAG itself was asked and there is no candidate. `inherited` is the
-    relevance of a superseded memory whose place it takes.
+    `inherited` is the relevance of a superseded memory whose place it takes.
     """
 
     memory_id: str
     chunk_id: str
     relevance: float
     candidate: Candidate | None = None
-    rank: int = 0
     inherited: float = 0.0
 
 
@@ -110,11 +116,11 @@ def _with_further(
     return score
 
 
-def _terms(item: Weighed, gathering: Gathering | None) -> dict[str, float]:
+def _terms(item: Weighed, gathering: Gathering) -> dict[str, float]:
     """Return what a person is told of a match: its ranks, and what speaks for it."""
     candidate = item.candidate
-    if candidate is None or gathering is None:
-        return {"engine_rank": float(item.rank)} if item.rank else {}
+    if candidate is None:
+        return {}
     evidence = candidate.evidence
     terms = {f"{name}_rank": float(rank) for name, rank in gathering.ranks(item.memory_id).items()}
     terms |= {
@@ -134,6 +140,53 @@ def _terms(item: Weighed, gathering: Gathering | None) -> dict[str, float]:
     return terms | dict(candidate.further)
 
 
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """What relevance and the time of an event come to, for one question."""
+
+    asked: Asked
+    policy: Policy
+    now: datetime
+
+    def scored(self, relevance: float, outline: Outline) -> dict[str, float]:
+        """Return the terms from the relevance to the score; the relevance has what a named time adds."""
+        decay, spans = self.policy.decay, short(self.asked.times)
+        time = time_match(outline.event_time, spans) if spans else 0.0
+        relevance = min(1.0, relevance + self.policy.time_weight * time)
+        age, half_life = age_days(outline.event_time, self.now), decay.half_life(outline.kind)
+        terms = {"time": time} if spans else {}
+        terms |= {"relevance": relevance, "age_days": age}
+        if not self.policy.earned_recency:
+            fresh = published_recency(age, half_life)
+            return terms | {"recency": fresh, "score": final_score(relevance, fresh, decay)}
+        if self.asked.times:
+            # A question that names its time has said how old the answer is.
+            return terms | {"recency": 1.0, "score": relevance}
+        fresh = recency(age, half_life, decay)
+        score = bounded_score(relevance, fresh, decay)
+        return terms | {"recency": fresh, "age_factor": age_factor(fresh, decay), "score": score}
+
+    def promised(self, relevance: float) -> float:
+        """Return the score if it is as new as can be, and from the named time."""
+        relevance = min(1.0, relevance + (self.policy.time_weight if short(self.asked.times) else 0.0))
+        if not self.policy.earned_recency:
+            return final_score(relevance, 1.0, self.policy.decay)
+        return relevance if self.asked.times else bounded_score(relevance, 1.0, self.policy.decay)
+
+    def enough(self, best: float) -> float:
+        """Return the relevance that a match must have to come before others for being new."""
+        if self.policy.earned_recency and not self.asked.times:
+            return relevant_enough(best, self.policy.decay)
+        return 0.0
+
+    def passes(self, scored: Mapping[str, float]) -> bool:
+        """Tell whether a match is above the floor; by being new alone nothing is."""
+        least = scored["score"]
+        if self.policy.earned_recency:
+            least = min(least, scored["relevance"])
+        return least >= self.policy.decay.min_score
+
+
 def finish(
     catalog: Catalog,
     question: Question,
@@ -142,38 +195,49 @@ def finish(
     asked: Asked,
     policy: Policy,
     now: datetime,
-    gathering: Gathering | None = None,
+    gathering: Gathering,
 ) -> tuple[Match, ...]:
     """Return the matches, best first: joined with the catalog, aged, above the floor, collapsed.
 
-    `gathering` is what the candidates are from; None where the engine's own order is kept.
+    `gathering` is what the candidates are from.
     """
-    spans = short(asked.times)
     history = question.history or asked.wants_history
     links = catalog.supersessions.in_force([item.memory_id for item in weighed])
     if links and not history:
         weighed = _in_place(catalog, weighed, links, alone=bool(asked.required or asked.excluded))
-
-    def aged(relevance: float, outline: Outline) -> tuple[float, float, float, float]:
-        """Return score, relevance with what the time adds, time match and recency."""
-        time = time_match(outline.event_time, spans) if spans else 0.0
-        relevance = min(1.0, relevance + policy.time_weight * time)
-        age, half_life = age_days(outline.event_time, now), policy.decay.half_life(outline.kind)
-        if not policy.earned_recency:
-            fresh = published_recency(age, half_life)
-            return final_score(relevance, fresh, policy.decay), relevance, time, fresh
-        # A question that names its time has said how old the answer is.
-        fresh = 1.0 if asked.times else recency(age, half_life, policy.decay)
-        return bounded_score(relevance, fresh, policy.decay), relevance, time, fresh
-
-    def promised(relevance: float) -> float:
-        """Return the score if it is as new as can be, and from the named time."""
-        relevance = min(1.0, relevance + (policy.time_weight if spans else 0.0))
-        return (bounded_score if policy.earned_recency else final_score)(relevance, 1.0, policy.decay)
-
-    leading, outlines = _leading(
-        catalog, question, weighed, score_of=lambda *item: aged(*item)[0], promised=promised
+    scoring = _Scoring(asked, policy, now)
+    # Where many say the same, the answer has room for others: then more are read.
+    wide = question.limit * COLLAPSE_DEPTH
+    while True:
+        leading, outlines = _leading(catalog, question, weighed, wide=wide, scoring=scoring)
+        found = _matches(catalog, leading, outlines, gathering, scoring=scoring)
+        # The newer ones stand where the older ones would, so duplicates are looked for afterwards.
+        groups = collapse(behind_successors(found, links, history=history), shown=question.limit)
+        if len(groups) >= question.limit or len(leading) < wide or len(found) < len(leading):
+            break
+        wide *= COLLAPSE_DEPTH
+    return with_former(
+        catalog,
+        [
+            replace(
+                group.match,
+                duplicates=tuple(other.memory.id for other in group.duplicates),
+                elsewhere=group.elsewhere,
+            )
+            for group in groups[: question.limit]
+        ],
     )
+
+
+def _matches(
+    catalog: Catalog,
+    leading: Sequence[Weighed],
+    outlines: Mapping[str, Outline],
+    gathering: Gathering,
+    *,
+    scoring: _Scoring,
+) -> list[Match]:
+    """Return what is above the floor, with its texts and the terms of its score."""
     memories = catalog.memories.get(item.memory_id for item in leading)
     further = {item.memory_id: item.candidate.also if item.candidate else () for item in leading}
     rows = catalog.memories.chunks_by_id(
@@ -183,37 +247,22 @@ def finish(
     for item in leading:
         if item.memory_id not in memories or item.chunk_id not in rows:
             continue
-        memory, outline = memories[item.memory_id], outlines[item.memory_id]
+        memory = memories[item.memory_id]
         chunk = chunk_from(memory, rows[item.chunk_id][1])
         code = code_share(chunk.text)
         found = item.relevance
-        if code and item.candidate is not None and gathering is not None:
-            found = max(_relevance(item.candidate, gathering, policy, code=code), item.inherited)
+        if code and item.candidate is not None:
+            found = max(_relevance(item.candidate, gathering, scoring.policy, code=code), item.inherited)
         weight = by_importance(memory.metadata) if memory.source == RECORDS else 0.0
-        score, found, time, fresh = aged(max(0.0, found + weight), outline)
-        if score < policy.decay.min_score:
+        scored = scoring.scored(max(0.0, found + weight), outlines[item.memory_id])
+        if not scoring.passes(scored):
             continue
-        terms = _terms(item, gathering) | {"code": code} | ({"time": time} if spans else {})
-        terms |= {"importance": weight} if weight else {}
-        terms |= {
-            "relevance": found,
-            "age_days": age_days(outline.event_time, now),
-            "recency": fresh,
-            "score": score,
-        }
-        if item.inherited and item.inherited >= found:
-            terms["superseded"] = score
+        terms = _terms(item, gathering) | {"code": code} | ({"importance": weight} if weight else {}) | scored
+        if item.inherited and item.inherited >= scored["relevance"]:
+            terms["superseded"] = scored["score"]
         also = tuple(chunk_from(memory, rows[key][1]) for key in further[item.memory_id] if key in rows)
-        matches.append(Match(memory, chunk, score, terms, also=also))
-    # The newer ones stand where the older ones would, so duplicates are looked for afterwards.
-    groups = collapse(behind_successors(matches, links, history=history), shown=question.limit)
-    return with_former(
-        catalog,
-        [
-            replace(group.match, duplicates=tuple(other.memory.id for other in group.duplicates))
-            for group in groups[: question.limit]
-        ],
-    )
+        matches.append(Match(memory, chunk, scored["score"], terms, also=also))
+    return matches
 
 
 def _in_place(
@@ -249,29 +298,29 @@ def _leading(
     question: Question,
     weighed: Sequence[Weighed],
     *,
-    score_of: Callable[[float, Outline], float],
-    promised: Callable[[float], float],
+    wide: int,
+    scoring: _Scoring,
 ) -> tuple[list[Weighed], dict[str, Outline]]:
-    """Return those that could reach the answer, best first, and their outlines.
+    """Return the `wide` that could reach the answer, best first, and their outlines.
 
     Texts are read, and compared with each other, only of these; outlines only of those that could be among
-    them, because `promised` is the score that a relevance can come to at most.
+    them, because there is a score that a relevance can come to at most.
     """
     outlines: dict[str, Outline] = {}
-    leading: list[tuple[float, str, Weighed]] = []
-    wide = question.limit * COLLAPSE_DEPTH
+    leading: list[tuple[float, float, str, Weighed]] = []
+    best = 0.0
     for batch in batches(sorted(weighed, key=lambda item: -item.relevance), 2 * wide):
-        if len(leading) == wide and -leading[-1][0] > promised(batch[0].relevance):
+        if len(leading) == wide and -leading[-1][0] > scoring.promised(batch[0].relevance):
             break
         read = catalog.memories.outlines([item.memory_id for item in batch])
         outlines |= {key: outline for key, outline in read.items() if wanted(outline, question)}
-        leading += [
-            (-score_of(item.relevance, outlines[item.memory_id]), item.memory_id, item)
-            for item in batch
-            if item.memory_id in outlines
-        ]
-        leading = sorted(leading, key=lambda one: one[:2])[:wide]
-    return [item for _, _, item in leading], outlines
+        for item in (one for one in batch if one.memory_id in outlines):
+            best = max(best, item.relevance)
+            if item.relevance >= scoring.enough(best):
+                score = scoring.scored(item.relevance, outlines[item.memory_id])["score"]
+                leading.append((-score, -item.relevance, item.memory_id, item))
+        leading = sorted(leading, key=lambda one: one[:3])[:wide]
+    return [item for *_, item in leading], outlines
 
 
 def wanted(outline: Outline, question: Question) -> bool:

@@ -12,7 +12,7 @@ from ragmem.opening import now
 from ragmem.services.asking import Question
 from ragmem.services.routes import ask_by_route
 from ragmem.services.scope import known_sources
-from ragmem.services.shapes import found_text, match_shape
+from ragmem.services.shapes import found_text, match_shape, told_elsewhere
 from ragmem.services.superseding import told_superseded
 from ragmem.services.when import parse_moment
 from ragmem.tools.calls import Call, Result
@@ -95,6 +95,8 @@ def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Red
         said.append(one_line(place, TITLE, redactor=redactor))
     if match.superseded:
         said.append(told_superseded(match.superseded))
+    if match.elsewhere:
+        said.append(one_line(told_elsewhere(match, redactor=redactor), TITLE, redactor=redactor))
     title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE, redactor=redactor)
     excerpt = best_line(match, words, title, redactor=redactor)
     if not excerpt:

@@ -42,10 +42,10 @@ names file and line and the nearest name that is.
 """
 
 _MEANINGS = {
-    "weights.semantic": "share of what a match says in its score",
-    "weights.recency": "share of how new it is",
+    "weights.semantic": "how much the relevance of a match decides, beside its recency (docs/query.md)",
+    "weights.recency": "how much its recency decides; only the proportion of the two counts",
     "min_score_threshold": "a match that scores below this is not shown",
-    "bound": "most of its score that an old match may lose to a new one",
+    "bound": "most of its score that an old match may lose to a new one, at the shipped weights",
     "fresh_share": "share of the recency that halves every `fresh_days`; the rest halves by the kind",
     "fresh_days": "days after which that share is one half",
 }

@@ -12,7 +12,7 @@ from ragmem.domain.ageing import decided
 from ragmem.domain.charts import Mark
 from ragmem.domain.decay import bounded_score, recency
 from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
-from ragmem.domain.model import Memory, content_hash
+from ragmem.domain.model import Kind, Memory, content_hash
 from ragmem.services.plots.model import Axis, Curves, Line, Row, Scale, Stacks
 from ragmem.services.plots.picture import svg
 from ragmem.services.reporting.over_time import decay_plot
@@ -20,6 +20,9 @@ from ragmem.services.reporting.over_time import decay_plot
 YEAR = 365
 RELEVANCE = 0.6
 """Of the match whose score is drawn."""
+
+WEIGHTS = ((1.0, 0.0), (0.85, 0.15), (0.7, 0.3), (0.5, 0.5), (0.3, 0.7), (0.0, 1.0))
+"""Of relevance and recency."""
 
 NEWER = 100
 """Newer memories up to which lives are drawn."""
@@ -53,7 +56,7 @@ def score_picture(tree: Command) -> str:
         )
         for days, named in sorted(kinds.items(), reverse=True)
     ]
-    least = RELEVANCE * (1 - policy.bound)
+    least = RELEVANCE * (1 - policy.most_lost)
     plot = Curves(
         f"Score of a match with relevance {RELEVANCE:g}",
         Axis("age", "days", Scale.LOG),
@@ -64,6 +67,33 @@ def score_picture(tree: Command) -> str:
         f" {policy.bound * policy.fresh_share:.0%} of it within the first days.",
     )
     return svg(plot, name="score")
+
+
+def weights_picture(tree: Command) -> str:
+    """Return the score of one match over its age, for several weights."""
+    del tree
+    shipped = _shipped().decay
+    half_life = shipped.half_life(Kind.GENERAL)
+    lines = []
+    for semantic, recent in WEIGHTS:
+        policy = replace(shipped, semantic_weight=semantic, recency_weight=recent)
+        points = [
+            (float(day), bounded_score(RELEVANCE, recency(day, half_life, policy), policy))
+            for day in (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 7, *range(10, YEAR + 1, 5))
+        ]
+        named = f"{semantic:g} / {recent:g}"
+        if (semantic, recent) == (shipped.semantic_weight, shipped.recency_weight):
+            named += ", as shipped"
+        lines.append(Line(named, points))
+    plot = Curves(
+        f"Score of a match with relevance {RELEVANCE:g}, by weights.semantic / weights.recency",
+        Axis("age", "days", Scale.LOG),
+        Axis("score", least=0.4, most=1),
+        lines,
+        note=f"Half-life {half_life:g} days. The more recency weighs, the nearer are the scores of all"
+        " relevances to each other, and the more does age decide.",
+    )
+    return svg(plot, name="weights")
 
 
 def ageing_picture(tree: Command) -> str:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.extraction import ENTITY_TYPES, MAX_DESCRIPTION_CHARS, extract
-from ragmem.domain.keywords import MAX_KEYWORDS, keywords
+from ragmem.domain.keywords import MAX_KEYWORDS, keywords, levels
 from ragmem.domain.model import Chunk
 
 PIECES = st.sampled_from(
@@ -248,3 +248,24 @@ def test_a_query_with_a_word_character_has_keywords(query):
     assert bool(found) == any(letter.isalnum() or letter == "_" for letter in query)
     assert len(found) == len(set(found)) <= MAX_KEYWORDS
     assert all(word.strip() for word in found)
+
+
+@pytest.mark.parametrize(
+    ("question", "low", "high"),
+    [
+        ("why did the deploy of Tideline answer 502", "Tideline", "cause reason"),
+        ("how does `parse_config` read nested tables", "parse_config", "read nested tables"),
+        ("which database does Tideline run on", "database", "choice"),
+    ],
+)
+def test_names_are_low_level_keywords_and_phrases_and_intents_high_level_ones(question, low, high):
+    found = levels(question)
+    assert low in found.low
+    assert any(high in theme for theme in found.high)
+    assert set(found.low) != set(found.high)
+
+
+@given(st.text(max_size=80))
+def test_no_level_of_keywords_is_empty_where_there_is_any_word(text):
+    found = levels(text)
+    assert bool(found.low) == bool(found.high) == bool(keywords(text))

@@ -50,6 +50,18 @@ def test_each_mode_finds_the_note_and_never_shows_a_file_token(reader, mode):
     assert not FILE_TOKEN.search(answer.text + data.text)
 
 
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "ragmem"])
+def test_a_mode_of_lightrag_that_finds_nothing_says_so_in_its_own_words(reader, mode):
+    body = {"query": "xylophone quasar", "mode": mode}
+    answer = ok(reader.post("/query", **body))
+    assert answer["response"].endswith("[no-context]")
+    assert answer["references"] == []
+    data = ok(reader.post("/query/data", **body))
+    assert data["status"] == "failure"
+    assert not any(data["data"].values())
+    assert "[no-context]" in reader.post("/query/stream", **body).text
+
+
 def test_every_field_of_lightrag_is_accepted(reader):
     ok(
         reader.post(

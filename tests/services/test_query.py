@@ -1,5 +1,6 @@
 """Questions: what is found, in which order, and when nothing is."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -99,6 +100,75 @@ def test_the_published_formula_is_one_setting_away(open_memory: Callable[..., Ra
     assert match.score == pytest.approx(0.7 * match.terms["relevance"] + 0.3 * match.terms["recency"])
 
 
+SCHEDULER = [
+    draft("right", "The scheduler skipped a run because the lock file stayed: an error.", days=900),
+    draft("new", "The scheduler skipped a run, and the lock had a new pattern: an error.", days=0),
+    draft("beside", "The kettle of the office tripped the breaker because of a wet plug.", days=0),
+]
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ({}, ["right", "new"]),
+        ({"SEMANTIC": "1", "RECENCY": "0"}, ["right", "new"]),
+        ({"SEMANTIC": "0.1", "RECENCY": "0.9"}, ["new", "right"]),
+        ({"SEMANTIC": "0", "RECENCY": "1"}, ["new", "right"]),
+    ],
+)
+def test_the_weights_of_decay_json_decide_between_what_is_right_and_what_is_new(
+    open_memory, weights, expected
+):
+    memory = open_memory(**{f"RAGMEM_DECAY_WEIGHTS_{name}": value for name, value in weights.items()})
+    memory.ingest(SCHEDULER, rule="off")
+    assert found(memory, "scheduler skipped a run, lock file stayed") == expected
+    for match in memory.query("scheduler skipped a run, lock file stayed", at=NOW).matches:
+        semantic, _ = memory.settings.decay.exponents
+        told = match.terms["relevance"] ** semantic * match.terms["age_factor"]
+        assert match.score == pytest.approx(told)
+
+
+def test_a_half_life_of_decay_json_can_change_the_order(open_memory):
+    texts = {Kind.RESEARCH: "The pool leaked, says the survey.", Kind.ERROR: "The pool leaked, says the log."}
+    orders = []
+    for days in ("1", "5000"):
+        memory = open_memory(
+            RAGMEM_DECAY_HALF_LIVES_DAYS_RESEARCH=days, RAGMEM_DECAY_HALF_LIVES_DAYS_ERROR="60"
+        )
+        memory.ingest([draft(kind, text, days=90, kind=kind) for kind, text in texts.items()], rule="off")
+        orders.append(found(memory, "the pool leaked"))
+        memory.close()
+    assert orders == [["error", "research"], ["research", "error"]]
+
+
+def test_the_floor_of_decay_json_leaves_out_what_scores_less(open_memory):
+    memory = open_memory()
+    memory.ingest(SCHEDULER, rule="off")
+    scores = [match.score for match in memory.query("scheduler skipped a run", at=NOW).matches]
+    floor = (scores[0] + scores[1]) / 2
+    memory.close()
+    assert (
+        len(found(open_memory(RAGMEM_DECAY_MIN_SCORE_THRESHOLD=str(floor)), "scheduler skipped a run")) == 1
+    )
+
+
+def test_inspect_tells_what_age_makes_of_a_score(memory, inside, tmp_path):
+    (stored,) = memory.ingest(
+        [draft("x", "The cache broke because of a config error, fix applied.", days=60)]
+    )
+    identifier = stored.judged.memory.id
+    memory.close()
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    told = json.loads(inside("inspect", "memory", identifier, "--json", **home).stdout)["memory"]["ageing"]
+    assert told["age_factor"] == pytest.approx(1 - 0.2 * (1 - told["recency"]), abs=1e-4)
+    plain = inside("query", "cache broke", "--explain", RAGMEM_DECAY_WEIGHTS_RECENCY="0", **home).stdout
+    assert "age_factor=1 " in plain
+    assert f"age_factor={told['age_factor']:g}" in inside("inspect", "memory", identifier, **home).stdout
+    refused = inside("query", "cache broke", RAGMEM_DECAY_WEIGHTS_RECENCY="-1", **home)
+    assert refused.returncode == 2
+    assert "RAGMEM_DECAY_WEIGHTS_RECENCY" in refused.stderr
+
+
 def test_being_new_does_not_beat_being_right(memory):
     memory.ingest(
         [
@@ -114,6 +184,47 @@ def test_exact_duplicates_hide_behind_the_best_one(memory):
     memory.ingest([draft("a", text), draft("b", text), draft("c", text)])
     (match,) = memory.query("pinned the driver", at=NOW).matches
     assert len(match.duplicates) == 2
+
+
+def test_documents_that_begin_alike_are_each_found_by_what_is_their_own(memory):
+    head = " ".join(f"Step {n} of the session looked at file {n} and found nothing." for n in range(120))
+    ends = {
+        "cache": "Then the cache of the tiles was cleared because the error came from there.",
+        "login": "Then the login of the guests was repaired because the error came from there.",
+    }
+    memory.ingest([draft(name, f"{head}\n\n{end} This fixed it.") for name, end in ends.items()], rule="off")
+    assert set(found(memory, "error came from there, then it was fixed")) == set(ends)
+
+
+def test_copies_leave_room_for_other_answers(memory):
+    copies = [draft(f"copy{n}", "The pool leaked because of an error.", project=f"p{n}") for n in range(20)]
+    others = [
+        draft(f"other{n}", f"The pool leaked once more in week {n}, since valve {n} broke: an error.", days=n)
+        for n in range(6)
+    ]
+    memory.ingest([*copies, *others], rule="off")
+    answered = found(memory, "the pool leaked because of an error", limit=4)
+    assert len(answered) == 4
+    assert sum(uri.startswith("copy") for uri in answered) == 1
+
+
+def test_one_text_in_two_projects_is_one_answer_that_names_both_places(memory, inside, tmp_path):
+    text = "We pinned the driver because of an error in the config of the pool."
+    memory.ingest([draft("notes/driver", text, project="alpha"), draft("docs/pins", text, project="beta")])
+    memory.close()
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    (match,) = json.loads(inside("query", "pinned the driver", "--all", "--json", **home).stdout)["matches"]
+    (other,) = match["elsewhere"]
+    assert {match["project"], other["project"]} == {"alpha", "beta"}
+    assert {match["uri"], other["uri"]} == {"notes/driver", "docs/pins"}
+    assert match["duplicates"] == [other["id"]]
+    for form in ((), ("--context",)):
+        told = inside("query", "pinned the driver", "--all", *form, **home).stdout
+        assert f"in {match['project']}, also in {other['project']}: {other['uri']}" in told, form
+    (alone,) = json.loads(
+        inside("query", "pinned the driver", "--project", "alpha", "--json", **home).stdout
+    )["matches"]
+    assert alone["elsewhere"] == []
 
 
 def test_a_buffered_memory_is_found_by_its_words(memory):
@@ -167,6 +278,41 @@ def test_every_mode_of_the_engine_answers(filled):
             "connection pool exhausted", question=Question("connection pool exhausted", mode=mode), at=NOW
         )
         assert "pool" in [match.memory.uri for match in answer.matches], mode
+
+
+MODES = ("local", "global", "hybrid", "naive", "mix")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_mode_of_the_engine_scores_by_relevance_and_is_silent_where_nothing_answers(filled, mode):
+    asked = "why was the connection pool exhausted"
+    usual = filled.query(asked, question=Question(asked), at=NOW).matches[0]
+    first = filled.query(asked, question=Question(asked, mode=mode), at=NOW).matches[0]
+    assert (first.memory.uri, first.score) == (usual.memory.uri, pytest.approx(usual.score))
+    assert "engine_rank" in first.terms
+    nonsense = filled.query("zebra quagga okapi", question=Question("zebra quagga okapi", mode=mode), at=NOW)
+    assert nonsense.matches == ()
+    assert nonsense.graph == {}
+    assert "nothing here" in nonsense.notes[0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_mode_of_the_engine_puts_the_better_match_of_one_project_before_the_newer_one_of_another(
+    memory, mode
+):
+    memory.ingest(
+        [
+            draft(
+                "right",
+                "The scheduler skipped a run because the lock stayed: an error.",
+                project="a",
+                days=90,
+            ),
+            draft("new", "The scheduler of the kiln was painted because of a new pattern.", project="b"),
+        ],
+        rule="off",
+    )
+    assert found(memory, "scheduler skipped a run because the lock stayed", mode=mode)[0] == "right"
 
 
 def test_asking_an_empty_home_names_the_next_step(memory):

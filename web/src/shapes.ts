@@ -95,6 +95,7 @@ export interface Match extends Described {
   heading: string;
   text: string;
   duplicates: string[];
+  elsewhere: { id: string; full_id: string; project: string; uri: string }[];
   replaced: Former[];
   superseded_by: Superseded | null;
   terms?: Record<string, number> | null;

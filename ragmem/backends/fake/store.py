@@ -391,12 +391,19 @@ class FakeStore:
         }
 
     def native_query(
-        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+        self,
+        query: str,
+        mode: Mode,
+        *,
+        keywords: Sequence[str],
+        themes: Sequence[str] = (),
+        limit: int,
+        project: str,
     ) -> Mapping[str, Any]:
         """Return a document of the real one's form, from the plain search."""
         if len(query.strip()) < 3:
             raise UsageError(f'the query "{query.strip()}" is too short', hint="use at least 3 characters")
-        hits = self.search(" ".join([query, *keywords]), limit=limit, projects=[project])
+        hits = self.search(" ".join([query, *keywords, *themes]), limit=limit, projects=[project])
         texts = dict(self._rows("SELECT id, text FROM fake_chunks WHERE project = ?", [project]))
         chunks = [
             {

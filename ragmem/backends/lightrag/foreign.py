@@ -309,7 +309,14 @@ class ForeignStore:
         return {}
 
     def native_query(
-        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+        self,
+        query: str,
+        mode: Mode,
+        *,
+        keywords: Sequence[str],
+        themes: Sequence[str] = (),
+        limit: int,
+        project: str,
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
         query = askable(query, mode)
@@ -317,7 +324,9 @@ class ForeignStore:
         from ragmem.backends.lightrag import ingest
 
         for instance in self._spaces.opened([project]).values():
-            return self._spaces.run(ingest.ask, instance, query, mode, keywords=keywords, limit=limit)
+            return self._spaces.run(
+                ingest.ask, instance, query, mode, keywords=keywords, themes=themes, limit=limit
+            )
         return {"status": "failure", "message": f'nothing was stored of "{project}"', "data": {}}
 
     def memory_ids(self) -> set[str]:

@@ -13,6 +13,9 @@ from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, Mode
 
+TOP_K = 40
+"""Entities and relations that a mode starts from at most, LightRAG's default."""
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -132,16 +135,29 @@ async def _insert(instance: Instance, database: SQLiteDatabase, group: Sequence[
 
 
 def native_query(
-    engine: Engine, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+    engine: Engine,
+    query: str,
+    mode: Mode,
+    *,
+    keywords: Sequence[str],
+    themes: Sequence[str],
+    limit: int,
+    project: str,
 ) -> Mapping[str, Any]:
     """Run LightRAG's aquery_data; with keywords given it needs no language model."""
     instance = engine.instance(project)
     with leading.answering():
-        return run(lambda: ask(instance, query, mode, keywords=keywords, limit=limit))
+        return run(lambda: ask(instance, query, mode, keywords=keywords, themes=themes, limit=limit))
 
 
 async def ask(
-    instance: Instance, query: str, mode: Mode, *, keywords: Sequence[str], limit: int
+    instance: Instance,
+    query: str,
+    mode: Mode,
+    *,
+    keywords: Sequence[str],
+    themes: Sequence[str] = (),
+    limit: int,
 ) -> Mapping[str, Any]:
     """Return LightRAG's own answer; without any keyword it would ask the language model for some."""
     from lightrag import QueryParam
@@ -149,10 +165,10 @@ async def ask(
     words = [word for word in keywords if word.strip()] or [query]
     param = QueryParam(
         mode=mode,
-        top_k=limit,
+        top_k=min(limit, TOP_K),
         chunk_top_k=limit,
         ll_keywords=words,
-        hl_keywords=words,
+        hl_keywords=[word for word in themes if word.strip()] or words,
         enable_rerank=False,
         max_entity_tokens=6000,
         max_relation_tokens=8000,

@@ -302,14 +302,23 @@ class LightRAGStore:
             return whole.chunks_relating(connection, project, pairs, most=most)
 
     def native_query(
-        self, query: str, mode: Mode, *, keywords: Sequence[str], limit: int, project: str
+        self,
+        query: str,
+        mode: Mode,
+        *,
+        keywords: Sequence[str],
+        themes: Sequence[str] = (),
+        limit: int,
+        project: str,
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
         query = askable(query, mode)
         from ragmem.backends.lightrag import ingest
 
         self._create()
-        return ingest.native_query(self._engine, query, mode, keywords=keywords, limit=limit, project=project)
+        return ingest.native_query(
+            self._engine, query, mode, keywords=keywords, themes=themes, limit=limit, project=project
+        )
 
     def memory_ids(self) -> set[str]:
         """Return the ids of all memories that are in the store."""

@@ -45,7 +45,7 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
         matches, content=bool(request.include_chunk_content), redactor=memory.redactor
     )
     notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
-    text = block or answers.NOTHING_FOUND
+    text = block or answers.nothing_found(request)
     answerer = None
     if block and not (request.only_need_context or request.only_need_prompt):
         answerer = _answerer(memory, notes)

@@ -19,6 +19,7 @@ MATCH: dict[str, Any] = {
     "heading": "Deploy",
     "text": "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",
     "duplicates": [],
+    "elsewhere": [],
     "replaced": [FORMER],
     "superseded_by": None,
     "terms": TERMS,
@@ -79,6 +80,15 @@ class Question(Request):
     )
 
 
+class Elsewhere(Shape):
+    """A memory of another project that has the text of a match."""
+
+    id: str
+    full_id: str
+    project: str
+    uri: str
+
+
 class Match(Described):
     """A memory that answers: its best chunk, its score, and what the score is made of."""
 
@@ -88,6 +98,7 @@ class Match(Described):
     heading: str
     text: str = Field(description="The best chunk.")
     duplicates: list[str]
+    elsewhere: list[Elsewhere] = Field(description="Memories of other projects with just this text.")
     replaced: list[Former]
     superseded_by: Superseded | None
     terms: dict[str, float] | None = Field(default=None, description="With `explain`.")

@@ -73,7 +73,7 @@ def decay_plot(policy: DecayPolicy) -> Curves:
         [Mark(policy.min_score, f"floor {policy.min_score:g}")],
         f"Half-lives of decay.json: {told}. Ranking halves {policy.fresh_share:.0%} of the recency every"
         f" {policy.fresh_days:g} d (the line as ranked, of the longest half-life), and a match of any age"
-        f" keeps {1 - policy.bound:.0%} of its relevance. Scores below the floor are not shown.",
+        f" keeps {1 - policy.most_lost:.0%} of its score. Scores below the floor are not shown.",
     )
 
 

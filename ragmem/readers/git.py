@@ -9,6 +9,34 @@ from pathlib import Path
 TIMEOUT = 2.0
 """Seconds: a healthy repository answers in milliseconds, one on a dead network share never does."""
 
+_SETTINGS = (
+    # The variable below says the same, and a wrapper around git may drop variables.
+    "protocol.allow=never",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.sshCommand=false",
+    "core.askPass=",
+    "credential.helper=",
+    "diff.external=",
+    "log.showSignature=false",
+    "submodule.recurse=false",
+    # A folder among the files that looks like a repository is none.
+    "safe.bareRepository=explicit",
+)
+"""What a repository's own configuration must not decide: most of these keys name a program for git to run."""
+
+_ENVIRONMENT = {
+    # No protocol has this name. Without it a partial clone asks its remote for what it has not got, by the
+    # program that its configuration names.
+    "GIT_ALLOW_PROTOCOL": "/",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "LC_ALL": "C",
+}
+
 _CREDENTIALS = re.compile(r"^[^/@]*@")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SCP_FORM = re.compile(r"^(?:[^/@:]+@)?([^/:]+):(?!//)(.+)$")
@@ -70,14 +98,17 @@ def _ask(folder: Path, *arguments: str) -> list[str]:
 def output_of(
     folder: Path, *arguments: str, timeout: float = TIMEOUT, given: bytes | None = None
 ) -> bytes | None:
-    """Return what a git command prints, `given` on its standard input; None where it fails. Never raises."""
-    # GIT_DIR and its kin, as a hook of git sets them, would answer for another repository than this folder's.
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environ |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    """Return what a git command prints, `given` on its standard input; None where it fails. Never raises.
+
+    This is the only place that runs git. The folder may be somebody else's, so nothing that its
+    configuration names is run and no remote is reached. That holds for commands that neither write nor
+    compare files of the working folder: comparing them runs the filters of .gitattributes, which no switch of
+    git turns off, so `status`, `diff-files` and `ls-files -m` must not be asked for here.
+    """
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours
-            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],  # noqa: S607 - git is found by PATH
-            env=environ,
+            ["git", "--no-pager", *_overruled(), "-C", str(folder), *arguments],  # noqa: S607 - git is found by PATH
+            env=_environment(),
             stdin=subprocess.DEVNULL if given is None else None,
             input=given,
             capture_output=True,
@@ -87,3 +118,16 @@ def output_of(
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return done.stdout
+
+
+def _overruled() -> list[str]:
+    return [word for setting in _SETTINGS for word in ("-c", setting)]
+
+
+def _environment() -> dict[str, str]:
+    # GIT_DIR and its kin, as a hook of git sets them, would answer for another repository than this folder's.
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # A relative folder of PATH could be one of the repository's.
+    path = environ.get("PATH", os.defpath).split(os.pathsep)
+    folders = [folder for folder in path if Path(folder).is_absolute()]
+    return {**environ, "PATH": os.pathsep.join(folders), **_ENVIRONMENT}

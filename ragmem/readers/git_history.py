@@ -35,7 +35,8 @@ def head_of(root: Path) -> str:
 def renames_since(root: Path, commit: str) -> list[GitRename] | None:
     """Return the renames of all commits after one (empty: of all), None where git does not tell.
 
-    A commit that is not known any more, as after a rewrite of the history, counts as none.
+    A commit that is not known any more, as after a rewrite of the history, counts as none. Where contents
+    are missing or comparing them takes too long, only renames without a change are known.
     """
     asked = ("rev-list", "--no-merges", f"--max-count={MOST_COMMITS}")
     commits = output_of(root, *asked, f"{commit}..HEAD", "--", timeout=TIMEOUT) if commit else None
@@ -43,9 +44,13 @@ def renames_since(root: Path, commit: str) -> list[GitRename] | None:
         commits = output_of(root, *asked, "HEAD", "--", timeout=TIMEOUT)
     if not commits:
         return None if commits is None else []
-    wanted = ("-r", "-M", "-z", "--root", "--diff-filter=R", "--name-status", "--format=%H %ct")
-    told = output_of(root, "diff-tree", "--stdin", *wanted, timeout=TIMEOUT, given=commits)
-    return None if told is None else list(_read(told))
+    wanted = ("-r", "-z", "--root", "--diff-filter=R", "--name-status", "--format=%H %ct")
+    # A partial clone has not got all the contents to compare; equal contents have equal names, which it has.
+    for renames in ("-M", "-M100%"):
+        told = output_of(root, "diff-tree", "--stdin", renames, *wanted, timeout=TIMEOUT, given=commits)
+        if told is not None:
+            return list(_read(told))
+    return None
 
 
 def _read(told: bytes) -> Iterator[GitRename]:

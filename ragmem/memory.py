@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ragmem.services.doctor_repair import Step
     from ragmem.services.doctor_report import Patient, Report
     from ragmem.services.expansion import Expansions
+    from ragmem.services.folder_survey import Survey
     from ragmem.services.graph_views import GraphViews
     from ragmem.services.hand_in import Handed, HandIn
     from ragmem.services.impact import Impact
@@ -298,6 +299,12 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
 
                 self._resting = Respite()
             return self._resting
+
+    def survey(self, paths: Sequence[Path]) -> "list[Survey]":
+        """Return how much the folders among these paths would give, without reading anything of it."""
+        from ragmem.services.folder_survey import survey
+
+        return survey(paths, settings=self.settings, home=self.home, cwd=self.cwd)
 
     def hand_in(
         self,

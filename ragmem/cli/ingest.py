@@ -13,9 +13,11 @@ from ragmem.cli.common import (
     JsonOption,
     QuietOption,
     open_memory,
+    plural,
     printable,
     say,
     say_json,
+    size,
     standard_input,
     table,
     tell,
@@ -26,14 +28,18 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.memory import Ragmem
+    from ragmem.services.folder_survey import Survey
     from ragmem.services.hand_in import Handed, HandIn
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+SHOWN_WARNINGS = 20
 
 EPILOG = """\b
 Examples:
   ragmem ingest notes.md
   ragmem ingest docs/ --tag design
+  ragmem ingest --yes archive/
   ragmem ingest report.pdf costs.xlsx
   git log -5 | ragmem ingest -
   ragmem ingest --code .
@@ -42,7 +48,7 @@ Examples:
 \b
 Exit codes:
   0  stored; with --buffer accepted, or the duplicate of what waits
-  2  usage or configuration
+  2  usage or configuration, or a large folder without --yes where nobody can be asked
   3  some files could not be read, or the home not be written
 """
 
@@ -89,6 +95,9 @@ def ingest(
     ] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="With --code: read and link the whole project again.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before reading a large folder.")
     ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
@@ -159,6 +168,7 @@ def ingest(
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
         )
+        _agree_to(memory, paths, yes=yes, dry_run=dry_run, quiet=quiet)
         handed = _handed(memory, paths, wish, title=title, dry_run=dry_run, quiet=quiet or as_json)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
@@ -204,11 +214,52 @@ def ingest(
         )
     else:
         _say(shapes, dry_run=dry_run, quiet=quiet)
-        for warning in () if quiet else handed.warnings:
-            tell(printable(f"warning: {warning}"))
-        for problem in problems:
-            tell(printable(f"failed: {problem}"))
+        _tell(() if quiet else handed.warnings, problems)
     return EXIT_FAILED if problems else EXIT_OK
+
+
+def _tell(warnings: Sequence[str], problems: Sequence[str]) -> None:
+    for warning in warnings[:SHOWN_WARNINGS]:
+        tell(printable(f"warning: {warning}"))
+    if len(warnings) > SHOWN_WARNINGS:
+        tell(f"... and {len(warnings) - SHOWN_WARNINGS:,} more; --json lists all")
+    for problem in problems:
+        tell(printable(f"failed: {problem}"))
+
+
+def _point_to_seed(folder: "Survey") -> None:
+    if folder.sources:
+        asked = " ".join(f"-s {name}" for name in folder.sources)
+        tell(printable(f"note: seed reads files there and follows their changes: ragmem seed {asked}"))
+
+
+def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: bool, quiet: bool) -> None:
+    """Ask before large folders are read; raises UsageError where the answer is no, or nobody is there.
+
+    A dry run stores nothing, so it is asked about only where it would have no end in sight.
+    """
+    folders = memory.survey([Path(path) for path in paths if path != "-"])
+    for one in () if quiet else folders:
+        _point_to_seed(one)
+    large = [one for one in folders if (one.more if dry_run else one.is_large)]
+    if yes or not large:
+        return
+    told = [f'"{one.folder}": {_counted(one)}' for one in large]
+    if not sys.stdin.isatty():
+        raise UsageError(
+            printable(f"nobody is here to ask whether to read {told[0]}"),
+            hint="name a smaller folder, or say --yes to read all of it",
+        )
+    for line in told:
+        tell(printable(line))
+    what = "it" if len(large) == 1 else "them"
+    if not typer.confirm(f"read {what}?", err=True):
+        raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
+
+
+def _counted(folder: "Survey") -> str:
+    more = "more than " if folder.more else ""
+    return f"{more}{plural(folder.files, 'file')}, {size(folder.bytes)}"
 
 
 def _handed(

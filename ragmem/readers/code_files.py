@@ -105,6 +105,8 @@ def _take(root: Path, path: str, found: CodeFiles) -> None:
     reason = ""
     if stat.S_ISLNK(status.st_mode):
         reason = "a link"
+    elif _lies_behind_link(root, path):
+        reason = "behind a link"
     elif not stat.S_ISREG(status.st_mode):
         reason = "not a regular file"
     elif status.st_size > MAX_BYTES:
@@ -119,6 +121,16 @@ def _take(root: Path, path: str, found: CodeFiles) -> None:
         found.skipped.append(Skipped(Path(shown), reason))
     else:
         found.files.append(CodeFile(path, status.st_size, status.st_mtime_ns))
+
+
+def _lies_behind_link(root: Path, path: str) -> bool:
+    """Tell whether a folder on the way is a link now, although git has it as a folder."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - pathlib is slow for a hundred thousand paths
+    while folder:
+        if (root / folder).is_symlink():
+            return True
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return False
 
 
 def _foreign(path: str) -> str:
@@ -177,8 +189,11 @@ def _leads_to(folder: str, prefix: str) -> bool:
 
 
 def _ignored_in(folder: Path) -> Iterator[_Ignored]:
+    path = folder / ".gitignore"
     try:
-        lines = (folder / ".gitignore").read_text("utf-8", errors="replace").splitlines()
+        # Git follows no link there either, and reading a pipe would never end.
+        is_file = stat.S_ISREG(os.lstat(path).st_mode)
+        lines = path.read_text("utf-8", errors="replace").splitlines() if is_file else []
     except OSError:
         return
     valid = []

@@ -1,4 +1,4 @@
-"""Globs become files: sorted, each once, safe from links that go in circles."""
+"""Globs become files: sorted, each once, safe from links that lead in circles or out of their folder."""
 
 import errno
 import os
@@ -7,14 +7,21 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from itertools import islice
 from pathlib import Path
 
 from ragmem.config import SourceSpec, expand_home
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.files import show
+from ragmem.readers.links import Links
 
 _MAGIC = re.compile(r"[*?[]")
 _ANY_FOLDERS = "**"
+
+FOLDER = "a folder"
+READ_ALREADY = "a link to a folder that was read already"
+BROKEN = "a broken link"
+FOREIGN_NAME = "its name is not UTF-8"
 
 _SPECIAL = (
     (stat.S_ISFIFO, "a pipe"),
@@ -26,18 +33,23 @@ _SPECIAL = (
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that a glob named and that was not taken."""
+    """A path that a glob named and that was not taken; `leads_out` where it is a link to elsewhere."""
 
     path: Path
     reason: str
+    leads_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a source's globs found: absolute paths, sorted; both empty where nothing matched."""
+    """What a source's globs found: absolute paths, sorted; both empty where nothing matched.
+
+    `cut` tells that the search was ended by its limit, so that there may be more.
+    """
 
     files: tuple[Path, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    cut: bool = False
 
 
 def discover(
@@ -46,6 +58,8 @@ def discover(
     home: Path,
     exclude: Sequence[str] = (),
     rooted: Mapping[Path, Sequence[str]] | None = None,
+    beyond: Path | None = None,
+    most: int | None = None,
 ) -> Discovery:
     """Return the files of a source.
 
@@ -55,17 +69,52 @@ def discover(
     `*` and `?` stay within a name, `**` is any number of folders, and no wildcard matches a leading dot, as
     in a shell. A link to a folder is followed once; a file with two names is taken once. Broken links, links
     in a circle, unreadable folders, folders and special files that match, and names that are no UTF-8 are
-    skipped with a reason. Raises ConfigError for an exclusion that is no pattern.
+    skipped with a reason, and so is a link that leads out of its folder: where the glob's wildcards begin, or
+    the project in there that it lies in. Of those outside of any project, `beyond` allows the ones to what
+    lies in this folder; a glob without wildcards names its file whatever it is. See `links`.
+
+    `most` ends the search after so many entries of folders. Raises ConfigError for an exclusion that is no
+    pattern.
     """
     found: dict[Path, None] = {}
     skipped: dict[Path, str] = {}
+    outward: set[Path] = set()
+    budget = _Budget(most)
     for glob in spec.globs:
         base, parts = _split(glob, spec.base, home)
         lists = [(base, (*exclude, *spec.exclude)), *(rooted or {}).items()]
-        walk = _Walk(Exclusions(lists, home=home), skipped)
+        links = Links(base, home=home, beyond=beyond) if _MAGIC.search(parts[0]) else None
+        walk = _Walk(Exclusions(lists, home=home), skipped, links=links, outward=outward, budget=budget)
         found.update(dict.fromkeys(walk.matches(base, parts)))
     files = _once(found, skipped)
-    return Discovery(tuple(sorted(files)), tuple(Skipped(path, skipped[path]) for path in sorted(skipped)))
+    left = tuple(Skipped(path, skipped[path], path in outward) for path in sorted(skipped))
+    return Discovery(tuple(sorted(files)), left, budget.spent)
+
+
+def base_of(glob: str, spec: SourceSpec, *, home: Path) -> Path:
+    """Return the folder where the wildcards of a source's glob begin."""
+    return _split(glob, spec.base, home)[0]
+
+
+def is_named(path: Path, spec: SourceSpec, *, home: Path) -> bool:
+    """Tell whether a source's globs name a file, without looking for it; exclusions are not considered."""
+    for glob in spec.globs:
+        base, parts = _split(glob, spec.base, home)
+        if path.is_relative_to(base) and _accepts(parts, path.relative_to(base).parts):
+            return True
+    return False
+
+
+def _accepts(parts: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    if not parts or not names:
+        return not parts and not names
+    part, name = parts[0], names[0]
+    if part == _ANY_FOLDERS:
+        inside = len(names) > 1 and not name.startswith(".") and _accepts(parts, names[1:])
+        return _accepts(parts[1:], names) or inside
+    hidden = name.startswith(".") and not part.startswith(".")
+    is_same = not hidden and bool(re.match(translate(part), name)) if _MAGIC.search(part) else part == name
+    return is_same and _accepts(parts[1:], names[1:])
 
 
 def _split(glob: str, base: Path, home: Path) -> tuple[Path, tuple[str, ...]]:
@@ -100,24 +149,51 @@ def _once(found: Mapping[Path, None], skipped: dict[Path, str]) -> list[Path]:
 
 def _file_reason(path: Path, mode: int) -> str:
     if stat.S_ISDIR(mode):
-        return "a folder"
+        return FOLDER
     if not stat.S_ISREG(mode):
         return next((name for test, name in _SPECIAL if test(mode)), "not a regular file")
     if show(path) != str(path):
-        return "its name is not UTF-8"
+        return FOREIGN_NAME
     return ""
 
 
 def _link_reason(error: OSError) -> str:
-    return "a link that leads in a circle" if error.errno == errno.ELOOP else "a broken link"
+    return "a link that leads in a circle" if error.errno == errno.ELOOP else BROKEN
+
+
+class _Budget:
+    """How many entries of folders may still be looked at; without a number all of them."""
+
+    def __init__(self, most: int | None) -> None:
+        self._left = most
+        self.spent = False
+
+    def take(self, entries: Iterator[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
+        if self._left is None:
+            return list(entries)
+        taken = list(islice(entries, self._left))
+        self._left -= len(taken)
+        self.spent = self.spent or next(entries, None) is not None
+        return taken
 
 
 class _Walk:
     """One glob's way through the folders."""
 
-    def __init__(self, exclusions: Exclusions, skipped: dict[Path, str]) -> None:
+    def __init__(
+        self,
+        exclusions: Exclusions,
+        skipped: dict[Path, str],
+        *,
+        links: Links | None,
+        outward: set[Path],
+        budget: _Budget,
+    ) -> None:
         self._exclusions = exclusions
         self._skipped = skipped
+        self._links = links
+        self._outward = outward
+        self._budget = budget
         self._seen: set[tuple[int, int, int]] = set()
 
     def matches(self, base: Path, parts: tuple[str, ...]) -> Iterator[Path]:
@@ -153,9 +229,7 @@ class _Walk:
         if mark in self._seen:
             if linked:
                 circle = folder.parent.resolve().is_relative_to(folder.resolve())
-                self._skipped[folder] = (
-                    "a link that leads in a circle" if circle else "a link to a folder that was read already"
-                )
+                self._skipped[folder] = "a link that leads in a circle" if circle else READ_ALREADY
             return False
         self._seen.add(mark)
         return True
@@ -173,7 +247,7 @@ class _Walk:
         if not _MAGIC.search(part):
             path = folder / part
             if os.path.lexists(path):
-                yield from self._pass(path, position + 1, link=False, folder=not last)
+                yield from self._pass(path, position + 1, link=path.is_symlink(), folder=not last)
             return
         accepts = re.compile(translate(part)).match
         for entry in self._entries(folder):
@@ -186,13 +260,18 @@ class _Walk:
     def _pass(
         self, path: Path, position: int, *, link: bool, folder: bool
     ) -> Iterator[tuple[Path, int, bool]]:
-        if not self._exclusions.covers(path, folder=folder):
-            yield path, position, link
+        if self._exclusions.covers(path, folder=folder):
+            return
+        if link and self._links is not None and (where := self._links.leads_out(path)):
+            self._skipped[path] = where
+            self._outward.add(path)
+            return
+        yield path, position, link
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
+                return sorted(self._budget.take(entries), key=lambda entry: entry.name)
         except OSError as error:
             self._skipped[folder] = (error.strerror or "unreadable").lower()
             return []

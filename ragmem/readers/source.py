@@ -42,10 +42,42 @@ READERS: Mapping[ReaderName, Reader] = {"markdown": markdown.read, "reflections"
 
 
 def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery:
-    """Return the files of a source under the exclusions of the settings and of the project."""
+    """Return the files of a source under the exclusions of the settings and of the project.
+
+    Links outside of any project may lead to what lies in the home, where a person keeps what is linked.
+    """
+    return _found(spec, home=home, settings=settings, beyond=home)
+
+
+def files_of_folder(
+    folder: Path, spec: SourceSpec, *, home: Path, settings: Settings, most: int | None = None
+) -> Discovery:
+    """Return all files of a folder, at any depth, under the same exclusions; no link leads out of it.
+
+    `most` ends the search after so many entries of folders.
+    """
+    # Glob characters in the folder's own name are not meant as such.
+    inside = replace(spec, base=folder, globs=("**/*",))
+    return _found(inside, home=home, settings=settings, most=most)
+
+
+def _found(
+    spec: SourceSpec,
+    *,
+    home: Path,
+    settings: Settings,
+    beyond: Path | None = None,
+    most: int | None = None,
+) -> Discovery:
     project = settings.project
-    rooted = {project.root: project.exclude} if project else {}
-    return discover(spec, home=home, exclude=(*settings.exclude, OWNER_FILES), rooted=rooted)
+    return discover(
+        spec,
+        home=home,
+        exclude=(*settings.exclude, OWNER_FILES),
+        rooted={project.root: project.exclude} if project else {},
+        beyond=beyond,
+        most=most,
+    )
 
 
 def read_file(

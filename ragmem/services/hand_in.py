@@ -10,9 +10,11 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
 from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
+from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import find_files, read_file
+from ragmem.readers.source import files_of_folder, read_file
 from ragmem.services.progress import Progress, Silent
 from ragmem.services.purifying import purified_text
 from ragmem.services.scope import finder, named_project
@@ -25,6 +27,8 @@ SOURCE = "ingest"
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
 """Files that a folder gives; a file that is named itself is read whatever its name."""
+
+WANTED_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
 
 TITLE_LENGTH = 80
 
@@ -45,7 +49,8 @@ class Handed:
     """What came of it: the drafts, and the projects met.
 
     `problems` has a line for each file that could not be read, `warnings` one for what was left out of those
-    that were; `unread` are the uris of parts of documents that were.
+    that were, and for what folders hold that is no file to read; `unread` are the uris of parts of documents
+    that were.
     """
 
     drafts: list[Draft]
@@ -157,7 +162,8 @@ def _drafts_of_paths(
         path = Path(cwd, given.expanduser())
         if not path.exists() and not path.is_symlink():
             raise NotFoundError(f'there is no file "{given}"', hint="give a path, or - for standard input")
-        files = _files(path, settings=settings, home=home)
+        files, skipped = _files(path, settings=settings, home=home)
+        warnings += skipped
         if len(files) > 1:
             progress.begin("read", len(files))
         for file, spec in files:
@@ -200,21 +206,44 @@ def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
     return {uri for key, uri in ids.items() if key not in known}
 
 
-def _files(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
+def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Path, SourceSpec]], list[str]]:
+    """Return the files of a path with how they are read, and a line for each that is skipped."""
     if not path.is_dir():
-        return [(path, source_of_file(path))]
-    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
-    # Glob characters in the folder's own name are not meant as such.
-    inside = replace(spec, globs=("**/*",))
-    wanted = (*TEXT_SUFFIXES, *IN_FOLDERS)
-    found = find_files(inside, home=home, settings=settings).files
-    files = [file for file in found if file.suffix.lower() in wanted]
+        return [(path, source_of_file(path))], []
+    discovery = find_in_folder(path, settings=settings, home=home)
+    files = wanted_files(discovery)
+    skipped = _skipped(discovery)
     if not files:
+        known = f"files that are read: {', '.join(WANTED_SUFFIXES)}"
         raise NotFoundError(
             f'the folder "{path}" holds no text files and no documents',
-            hint=f"files that are read: {', '.join(wanted)}",
+            hint="; ".join((*skipped[:1], known)),
         )
-    return [(file, replace(source_of_file(file), base=path)) for file in files]
+    return [(file, replace(source_of_file(file), base=path)) for file in files], skipped
+
+
+def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | None = None) -> Discovery:
+    """Return what lies in a folder that is handed in; `most` as with `files_of_folder`."""
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
+    return files_of_folder(path, spec, home=home, settings=settings, most=most)
+
+
+def wanted_files(discovery: Discovery) -> list[Path]:
+    """Return the texts and documents among the files that were found."""
+    return [file for file in discovery.files if file.suffix.lower() in WANTED_SUFFIXES]
+
+
+def _skipped(discovery: Discovery) -> list[str]:
+    return [f"skipped {show(one.path)}: {one.reason}" for one in discovery.skipped if _would_be_read(one)]
+
+
+def _would_be_read(one: Skipped) -> bool:
+    """Tell whether something skipped would be read, or could be, if it were an ordinary file or folder."""
+    if one.reason in {FOLDER, READ_ALREADY}:
+        return False
+    if one.path.suffix.lower() in WANTED_SUFFIXES:
+        return True
+    return one.path.is_dir() if one.leads_out else one.reason not in {BROKEN, FOREIGN_NAME}
 
 
 def source_of_file(path: Path) -> SourceSpec:

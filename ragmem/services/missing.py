@@ -13,7 +13,8 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
 
     A memory whose source is not configured (any more) is left alone: it did not come from a file we watch.
     So is what a transcript told: assistants delete theirs after some weeks, and it was said all the same.
-    A file that is there but cannot be read now counts as there. Where several machines share the memory, only
+    A file that is there but cannot be read now counts as there, and so does what lies behind a link that
+    leads out of its folder. Where several machines share the memory, only
     files that this one has seeded can be missing here, and not while another one has them.
     """
     projects = finder(catalog, home=home)
@@ -24,7 +25,9 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
         by_source.setdefault(source, []).append((identifier, uri))
     for name, held in by_source.items():
         spec = settings.sources[name]
-        files = {str(path) for path in find_files(spec, home=home, settings=settings).files}
+        discovery = find_files(spec, home=home, settings=settings)
+        files = {str(path) for path in discovery.files}
+        unread = {one.path for one in discovery.skipped if one.leads_out}
         ours = catalog.files.seen(name).keys() - catalog.files.elsewhere(name)
         entries: dict[str, set[str] | None] = {}
         for identifier, uri in held:
@@ -34,9 +37,11 @@ def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
             path, separator, _ = uri.rpartition("#")
             if catalog.files.shared and not {uri, path} & ours:
                 continue
-            if path not in files:
+            if path not in files and unread.isdisjoint((Path(uri), Path(path), *Path(path).parents)):
                 missing.add(identifier)
-            elif separator and spec.reader != "documents":  # whose pages seed looks at as it reads them
+            elif (
+                path in files and separator and spec.reader != "documents"
+            ):  # whose pages seed looks at as it reads them
                 if path not in entries:
                     reading = read_file(Path(path), spec, settings=settings, projects=projects)
                     entries[path] = None if reading.error else {draft.uri for draft in reading.drafts}

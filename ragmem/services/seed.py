@@ -202,9 +202,7 @@ def _seed_source(
     lost: LostParts,
 ) -> None:
     tally.files = len(discovery.files)
-    for skipped in discovery.skipped:
-        tally.failed += 1
-        report.problems.append(Problem(spec.name, str(skipped.path), skipped.reason))
+    report.skip(tally, discovery.skipped)
     seen = Seen(catalog, spec, settings, anew=fresh or not exists)
     if exists and not report.dry_run and catalog.files.shared:
         seen.tell_what_is_gone(discovery)

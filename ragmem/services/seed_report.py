@@ -1,9 +1,12 @@
 """What a seeding did, or would do: counts per source, decisions, problems."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from ragmem.domain.model import Tier
+from ragmem.readers.discover import Skipped
+from ragmem.readers.files import show
 from ragmem.services.extraction import Extracted
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
@@ -102,6 +105,13 @@ class SeedReport:
     note: str = ""
     streamed: Streamed | None = None
     """What was read of transcripts; None where they were not asked for."""
+
+    def skip(self, tally: Tally, left_out: Iterable[Skipped]) -> None:
+        """Tell what a source's globs name and seed leaves out; a link that leads out is no failure."""
+        for one in left_out:
+            tally.failed += not one.leads_out
+            level: Literal["failed", "warning"] = "warning" if one.leads_out else "failed"
+            self.problems.append(Problem(tally.source, show(one.path), one.reason, level))
 
     @property
     def failed(self) -> int:

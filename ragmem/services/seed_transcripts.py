@@ -90,9 +90,7 @@ class Streams:
         tally = Tally(spec.name)
         report.tallies.append(tally)
         discovery = find_files(spec, home=self._home, settings=self._settings)
-        for skipped in discovery.skipped:
-            tally.failed += 1
-            report.problems.append(Problem(spec.name, str(skipped.path), skipped.reason))
+        report.skip(tally, discovery.skipped)
         tally.files = len(discovery.files)
         files = self._newest_first(discovery.files, anew=anew)
         if anew and not report.dry_run and self._catalog.exists():

@@ -18,7 +18,7 @@ def touch(*paths: Path) -> None:
 
 def find(home: Path, *globs: str, exclude: tuple[str, ...] = (), own: tuple[str, ...] = ()) -> Discovery:
     spec = SourceSpec("notes", globs, base=home / "base", exclude=own)
-    return discover(spec, home=home, exclude=exclude)
+    return discover(spec, home=home, exclude=exclude, beyond=home)
 
 
 def names(found: Discovery, home: Path) -> list[str]:

@@ -1,0 +1,72 @@
+"""Which links of a folder may be followed: what lies in a folder may have been written by others."""
+
+import os
+from pathlib import Path
+
+from ragmem.readers.files import show
+from ragmem.readers.roots import MARKERS
+
+
+class Links:
+    """The links below a folder that a person has chosen; that folder may be a link itself."""
+
+    def __init__(self, chosen: Path, *, home: Path, beyond: Path | None = None) -> None:
+        self._home = _real(home)
+        self._beyond = None if beyond is None else _real(beyond)
+        self._roots = [_real(chosen)]
+
+    def leads_out(self, link: Path) -> str:
+        """Return how a link leads out of where it may lead, empty where it does not. Never raises.
+
+        A link may lead to what lies in the chosen folder or, inside of a project, in that project: the folder
+        with `.git`, else the outermost below the chosen one that bears another marker of a project. Outside
+        of projects it may lead further, to what lies in `beyond`: a person keeps files elsewhere and links
+        them. Even so a visible folder never leads to a hidden one such as `~/.ssh`, nor a file to one of
+        another ending, and a folder never to one above it. What such a link to a folder leads to counts as
+        chosen.
+        """
+        try:
+            target = Path(os.path.realpath(link, strict=True))
+        except (OSError, ValueError):
+            return ""  # broken, or in a circle, as whoever opens it will tell
+        place = _real(link.parent)
+        root = next((root for root in reversed(self._roots) if place.is_relative_to(root)), place)
+        bound = _project(place, root)
+        if target.is_relative_to(bound or root):
+            return ""
+        if bound is None and self._may_leave(link, place, root, target):
+            self._roots.append(target)
+            return ""
+        return f"a link that leads out of {show(bound or root)}, to {show(target)}"
+
+    def _may_leave(self, link: Path, place: Path, root: Path, target: Path) -> bool:
+        if self._beyond is None or not target.is_relative_to(self._beyond) or place.is_relative_to(target):
+            return False
+        if self._is_hidden(target) and not self._is_hidden(place):
+            return False
+        if not target.is_dir() and link.suffix.lower() != target.suffix.lower():
+            return False
+        above = [folder for folder in root.parents if folder != self._home and self._home in folder.parents]
+        return not any(_has(folder, ".git") for folder in above)
+
+    def _is_hidden(self, path: Path) -> bool:
+        inner = path.relative_to(self._home) if path.is_relative_to(self._home) else path
+        return any(part.startswith(".") for part in inner.parts)
+
+
+def _project(place: Path, root: Path) -> Path | None:
+    """Return the root of the project that a folder lies in, as far as it is the chosen folder or below it."""
+    folders = [folder for folder in (place, *place.parents) if folder.is_relative_to(root)]
+    repository = next((folder for folder in folders if _has(folder, ".git")), None)
+    if repository is not None:
+        return repository
+    marked = [folder for folder in folders[:-1] if any(_has(folder, marker) for marker in MARKERS)]
+    return marked[-1] if marked else None
+
+
+def _has(folder: Path, name: str) -> bool:
+    return os.path.lexists(folder / name)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

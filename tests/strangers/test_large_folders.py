@@ -1,0 +1,60 @@
+"""A large folder is counted first, and read only after somebody has agreed."""
+
+from pathlib import Path
+
+import pytest
+
+from ragmem.services import folder_survey
+
+NOTE = "# Harbour {0}\n\nWe decided to bound harbour queue {0} at 700 entries, as it exhausted the memory.\n"
+
+
+@pytest.fixture
+def large():
+    folder = Path.home() / "archive"
+    folder.mkdir()
+    for number in range(folder_survey.MANY_FILES + 1):
+        (folder / f"{number}.md").write_text(NOTE.format(number))
+    return folder
+
+
+def test_a_large_folder_is_refused_where_nobody_can_be_asked(large, ragmem):
+    done = ragmem("ingest", str(large))
+
+    assert done.returncode == 2
+    assert "201 files" in done.stderr
+    assert "--yes" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_large_folder_is_read_with_yes(large, ragmem):
+    done = ragmem("ingest", "--yes", str(large))
+
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == folder_survey.MANY_FILES + 1
+
+
+def test_a_few_large_files_are_asked_about_too(ragmem):
+    folder = Path.home() / "archive"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.md").write_text("x" * 7_000_000)
+
+    assert ragmem("ingest", str(folder)).returncode == 2
+
+
+def test_counting_ends_at_its_limit(ragmem):
+    done = ragmem("ingest", "/")
+
+    assert done.returncode == 2
+    assert "more than" in done.stderr
+
+
+def test_a_folder_that_seed_reads_is_pointed_out(ragmem):
+    skill = Path.home() / ".claude" / "skills" / "deploy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(NOTE.format(1))
+    for folder in (Path.home() / ".claude", skill.parent, skill):
+        done = ragmem("ingest", str(folder))
+        assert done.returncode == 0
+        assert "-s skills" in done.stderr

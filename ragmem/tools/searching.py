@@ -9,7 +9,7 @@ from ragmem.domain.keywords import keywords
 from ragmem.domain.model import USER, Kind, Match
 from ragmem.opening import now
 from ragmem.services.asking import Question
-from ragmem.services.routes import ask_by_route
+from ragmem.services.routes import ask_by_route, route_shape
 from ragmem.services.scope import known_sources
 from ragmem.services.shapes import found_text, match_shape
 from ragmem.services.superseding import told_superseded
@@ -25,6 +25,12 @@ EXCERPT = 170
 
 FAINT = 0.25
 """Share of the best score below which a match is not shown: it would be read, and help nobody."""
+
+FACT = 320
+"""Characters of a line on agents, on the state of the memory or on code."""
+
+FACTS = 12
+"""Such lines, which stand before the memories."""
 
 LEADING = 1.5
 """Words that a listing, or what only says that something follows, must hold more than a sentence to be shown
@@ -62,7 +68,12 @@ def search(call: Call) -> Result:
         "matches": [match_shape(match) for match in strong],
         "notes": list(notes),
     }
-    lines = [f"{fact.name}: {one_line(fact.value, EXCERPT)}" for fact in routed.shown[:3]]
+    shown = routed.shown
+    if shown:
+        data["route"] = route_shape(routed)
+    lines = [f"{fact.name.strip()}: {one_line(fact.value, FACT)}" for fact in shown[:FACTS]]
+    if len(shown) > FACTS:
+        lines.append(f"({len(shown) - FACTS} more such lines left out)")
     words = {word.lower() for key in keywords(given["query"]) for word in _WORD.findall(key)}
     alone = projects is not None and len(set(projects) - {USER}) == 1
     for match in strong:

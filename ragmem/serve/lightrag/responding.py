@@ -42,8 +42,9 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
     answer = routed.answer
     block, matches = answers.context_block(answer, request)
     listed = answers.references(matches, content=bool(request.include_chunk_content))
-    notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
-    text = block or answers.NOTHING_FOUND
+    facts = [f"{fact.name.strip()}: {fact.value}" for fact in routed.shown]
+    notes = [*answer.notes, *facts]
+    text = block or "\n".join(facts) or answers.NOTHING_FOUND
     answerer = None
     if block and not (request.only_need_context or request.only_need_prompt):
         answerer = _answerer(memory, notes)

@@ -99,7 +99,7 @@ def _shape(
         "route": route_shape(routed),
         "projects": None if projects is None else list(projects),
         "matches": [_match(match, explain=request.explain) for match in answer.matches],
-        "notes": [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)],
+        "notes": [*answer.notes, *(f"{fact.name.strip()}: {fact.value}" for fact in routed.shown)],
     }
     if request.explain:
         shape["evidence"] = dict(answer.evidence)

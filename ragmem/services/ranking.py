@@ -14,7 +14,7 @@ from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
 from ragmem.domain.records import RECORDS, type_of
 from ragmem.domain.scoring import code_share, lexical, relevance, semantic
-from ragmem.domain.spans import short, time_match
+from ragmem.domain.spans import SAME_DAY, short, time_match
 from ragmem.domain.supersession import behind_successors
 from ragmem.services.asking import Policy, Question
 from ragmem.services.candidates import Candidate, Gathering
@@ -156,7 +156,8 @@ def finish(
 
     def aged(relevance: float, outline: Outline) -> tuple[float, float, float, float]:
         """Return score, relevance with what the time adds, time match and recency."""
-        time = time_match(outline.event_time, spans) if spans else 0.0
+        happened = outline.event_time
+        time = max(time_match(happened, spans), SAME_DAY * time_match(happened, asked.days))
         relevance = min(1.0, relevance + policy.time_weight * time)
         age, half_life = age_days(outline.event_time, now), policy.decay.half_life(outline.kind)
         if not policy.earned_recency:

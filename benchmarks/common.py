@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fingerprint import fingerprint
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 PACKAGES = ("ragmem", "lightrag-hku", "numpy", "onnxruntime", "mlx")
@@ -189,8 +191,12 @@ def report(
         write_json(options.json, document)
     if options.markdown:
         lines = "".join(f"\n- {note}" for note in notes)
+        script = Path(sys.argv[0]).stem
+        record = f"<!-- measured by benchmarks/{script}.py of code {fingerprint(script) or 'unknown'} -->"
         write_section(
-            options.markdown, name, f"{markdown_table(headers, rows)}\n{lines}\n\n_Measured {about}._"
+            options.markdown,
+            name,
+            f"{markdown_table(headers, rows)}\n{lines}\n\n_Measured {about}._\n{record}",
         )
     print()
     for note in notes:

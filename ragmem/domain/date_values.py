@@ -5,8 +5,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from ragmem.domain.date_words import MONTHS, NUMBERS, ORDINALS, PARTS, WEEKDAYS
-from ragmem.domain.spans import Stretch, days, months, quarter, season, shift_months, third, week, week_of
+from ragmem.domain.date_words import HALVES, LAST, MONTHS, NTH, NUMBERS, ORDINALS, PARTS, WEEKDAYS
+from ragmem.domain.spans import (
+    Stretch,
+    days,
+    half,
+    months,
+    quarter,
+    season,
+    seventh,
+    shift_months,
+    third,
+    week,
+    week_of,
+)
 
 _DAY = timedelta(days=1)
 _LEAP = 8
@@ -49,8 +61,8 @@ class Said:
 
     @property
     def number(self) -> int:
-        """The number of a week, a quarter or a half."""
-        return int(self.value("n")) if self.has("n") else ORDINALS[self.value("o")]
+        """The number of a week, a quarter or a half; LAST for the last one."""
+        return int(self.value("n")) if self.has("n") else (ORDINALS | NTH)[self.value("o")]
 
     @property
     def month(self) -> int:
@@ -61,7 +73,10 @@ class Said:
     @property
     def year(self) -> int | None:
         """The year that is said with it, else the one that is known."""
-        return int(self.value("y")) if self.has("y") else self.known_year
+        for part in ("y", "whole"):
+            if self.has(part):
+                return int(self.value(part))
+        return self.known_year
 
 
 def stretch_of(said: Said) -> Stretch | None:
@@ -118,6 +133,41 @@ def _in_half(said: Said) -> Stretch | None:
     return _in_some_year(said, lambda year: months(year, 6 * said.number - 5, 6))
 
 
+def _whole(said: Said) -> Stretch | None:
+    """Return the month or the year of which a part is said."""
+    if said.has("m"):
+        return _in_month(said)
+    if said.has("whole"):
+        return _in_year(said)
+    count = _MONTHS_IN[said.value("unit")]
+    first = said.now.month if count == 1 else 1
+    return months(said.now.year, first - (count if said.value("rel") == "last" else 0), count)
+
+
+def _in_month_week(said: Said) -> Stretch | None:
+    whole = _whole(said)
+    return seventh(whole, said.number) if whole else None
+
+
+def _in_month_weekday(said: Said) -> Stretch | None:
+    """Return the nth such day of the week; None where the month has fewer."""
+    whole = _whole(said)
+    if whole is None:
+        return None
+    first, after = whole
+    wanted, number = WEEKDAYS.index(said.value("d")[:3]), said.number
+    if number == LAST:
+        back = (after.weekday() - wanted - 1) % 7 + 1
+        return days(after.date() - back * _DAY)
+    found = first + ((wanted - first.weekday()) % 7 + 7 * (number - 1)) * _DAY
+    return days(found.date()) if found < after else None
+
+
+def _in_part_half(said: Said) -> Stretch | None:
+    whole = _whole(said)
+    return half(whole, HALVES[said.value("o")]) if whole else None
+
+
 def _in_season(said: Said) -> Stretch | None:
     return _in_some_year(said, lambda year: season(year, said.value("name")))
 
@@ -155,6 +205,10 @@ def _day(said: Said) -> Stretch:
     name = said.value("name")
     back = 2 if "before" in name else 1 if name == "yesterday" else 0
     return days(said.now.date() - back * _DAY)
+
+
+def _today(said: Said) -> Stretch:
+    return days(said.now.date())
 
 
 def _ago(said: Said) -> Stretch:
@@ -220,6 +274,12 @@ _READERS: Mapping[str, Callable[[Said], Stretch | None]] = {
     "year_quarter": _in_quarter,
     "quarter": _in_quarter,
     "half": _in_half,
+    "year_half": _in_half,
+    "part_half": _in_part_half,
+    "month_week": _in_month_week,
+    "month_weekday": _in_month_weekday,
+    "year_week": _in_week,
+    "clock": _today,
     "season": _in_season,
     "year": _in_year,
     "last_month": _last_month,

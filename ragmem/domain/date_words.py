@@ -16,6 +16,9 @@ NUMBERS = {
 
 PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+LAST = -1
+NTH = ORDINALS | {"fifth": 5, "5th": 5, "last": LAST, "final": LAST}
+HALVES = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "latter": 2, "last": 2, "other": 2}
 
 _ = r"\s{1,3}"
 _OF = rf"(?:,|{_}of)?{_}"
@@ -33,14 +36,31 @@ _SEASON = r"(?:spring|summer|autumn|fall|winter)"
 _AMOUNT = rf"(?:an?{_}(?=few|couple))?(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})\b"
 _UNIT = r"(?:minute|hour|day|week|fortnight|month|quarter|year)"
 _PART = rf"(?:{'|'.join(PARTS)})(?:{_}of)?[\s-]{{1,3}}"
-_CLOCK = r"(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)?)?"
 _BEFORE = r"(?<![\w./:#@$-])"
 _AFTER = r"(?![\w/%]|[-.:,]\w)"
 _NOT_OF = rf"(?!{_}of\b)"
+_NTH = rf"(?:{'|'.join(NTH)})"
+_HALF = rf"(?:{'|'.join(HALVES)})"
+
+
+def _in_a(form: str) -> str:
+    """Return the pattern of what is said to be a part of a month or year: May 2024, last month, 2024."""
+    return (
+        rf"(?:the{_}month{_}of{_})?(?:(?P<{form}_m>{_MONTH})(?:{_OF}(?P<{form}_y>{_YEAR}))?(?![\w%]|[.:/-]\w)"
+        rf"|(?P<{form}_rel>last|this|the){_}(?P<{form}_unit>month|year)\b|(?P<{form}_whole>{_YEAR}){_AFTER})"
+    )
+
+
+ALONE = (
+    r"(?:[01]?\d|2[0-3])(?::[0-5]\d(?!:?\d)|\s{0,2}(?:[ap]\.?m\b|o['\u2019]?clock\b))"
+    r"|(?:noon|midday|midnight)\b"
+)
+"""What is a time of day without any date, behind a preposition."""
 
 FORMS = {
     "iso": (
-        rf"(?P<iso_y>{_YEAR})(?P<iso_mark>[-/])(?P<iso_m>\d\d)(?P=iso_mark)(?P<iso_d>\d\d){_CLOCK}{_AFTER}"
+        rf"(?P<iso_y>{_YEAR})(?P<iso_mark>[-/])(?P<iso_m>\d\d)(?P=iso_mark)(?P<iso_d>\d\d)"
+        rf"(?:(?=t\d\d:\d\d)|{_AFTER})"
     ),
     "compact": rf"(?P<compact_y>{_YEAR})(?P<compact_m>\d\d)(?P<compact_d>\d\d){_AFTER}",
     "iso_week": rf"(?P<iso_week_y>{_YEAR})-?w(?P<iso_week_n>\d\d){_AFTER}",
@@ -60,6 +80,17 @@ FORMS = {
         r"(?:\s?[-\u2013]\s?(?P<month_day_to>\d\d?)(?:st|nd|rd|th)?)?(?![\w%]|[.:/]\w)"
         rf"(?:,?{_}(?P<month_day_y>{_YEAR})(?![\w%]|[.:/-]\w))?"
     ),
+    "month_week": (
+        rf"(?:(?P<month_week_o>{_NTH}){_}week|week{_}(?P<month_week_n>[1-5])){_}(?:of|in){_}{_in_a('month_week')}"
+    ),
+    "year_week": (
+        rf"(?P<year_week_n>\d\d?)(?:st|nd|rd|th){_}(?:calendar{_})?week(?:{_}(?:of|in))?{_}(?P<year_week_y>{_YEAR})"
+        rf"{_AFTER}"
+    ),
+    "month_weekday": (
+        rf"(?P<month_weekday_o>{_NTH}){_}(?P<month_weekday_d>{_WEEKDAY}){_}(?:of|in){_}{_in_a('month_weekday')}"
+    ),
+    "part_half": rf"(?P<part_half_o>{_HALF}){_}half{_}(?:of{_})?{_in_a('part_half')}",
     "month_year": (
         rf"(?P<month_year_part>{_PART})?(?P<month_year_m>{_MONTH}){_OF}(?P<month_year_y>{_YEAR}){_AFTER}"
     ),
@@ -70,9 +101,13 @@ FORMS = {
     ),
     "past_unit": rf"(?:the{_}last|(?:the{_})?past)(?P<past_unit_n>){_}(?P<past_unit_unit>{_UNIT})\b{_NOT_OF}",
     "before_last": rf"(?P<before_last_unit>week|weekend|month|quarter|year){_}before{_}last\b",
-    "last_unit": rf"last{_}(?P<last_unit_unit>week|weekend|month|quarter|year|night)\b{_NOT_OF}",
+    "last_unit": (
+        rf"(?P<last_unit_part>{_PART})?last{_}(?P<last_unit_unit>week|weekend|month|quarter|year|night)\b"
+        rf"{_NOT_OF}"
+    ),
     "this_unit": (
-        rf"(?:this|the{_}current){_}(?P<this_unit_unit>week|weekend|month|quarter|year|morning|afternoon"
+        rf"(?P<this_unit_part>{_PART})?(?:this|the{_}current){_}"
+        rf"(?P<this_unit_unit>week|weekend|month|quarter|year|morning|afternoon"
         rf"|evening)\b{_NOT_OF}"
     ),
     "last_month": rf"last{_}(?P<last_month_m>{_CLEAR_MONTH})(?!{_}\d)",
@@ -86,9 +121,14 @@ FORMS = {
         rf"(?:q(?P<quarter_n>[1-4])|(?P<quarter_o>{'|'.join(ORDINALS)}){_}quarter)"
         rf"(?:{_OF}(?P<quarter_y>{_YEAR}))?{_AFTER}"
     ),
-    "half": rf"(?:h(?P<half_n>[12])|(?P<half_o>first|second){_}half){_OF}(?P<half_y>{_YEAR}){_AFTER}",
-    "week": rf"week{_}(?P<week_n>\d\d?)(?:{_OF}(?P<week_y>{_YEAR}))?{_AFTER}{_NOT_OF}",
+    "half": rf"h(?P<half_n>[12]){_OF}(?P<half_y>{_YEAR}){_AFTER}",
+    "year_half": rf"(?P<year_half_y>{_YEAR})[\s-]?h(?P<year_half_n>[12]){_AFTER}",
+    "week": (
+        rf"(?:(?:calendar{_})?week{_}|(?:cw|kw|wk)\s?)(?P<week_n>\d\d?)(?:{_OF}(?P<week_y>{_YEAR}))?"
+        rf"{_AFTER}{_NOT_OF}"
+    ),
     "day": rf"(?P<day_name>the{_}day{_}before{_}yesterday|yesterday|today|tonight)\b(?!['\u2019])",
+    "clock": rf"(?P<clock_word>at|around|about|before|after|since|until){_}(?={ALONE})",
     "year": rf"(?P<year_part>{_PART})?(?P<year_y>{_YEAR}){_AFTER}",
 }
 """Surest first: of two forms that begin at one place, the first that fits is read."""
@@ -103,13 +143,14 @@ def date_pattern() -> re.Pattern[str]:
 HINT = re.compile(
     r"(?:19|20)\d\d|\d\d?(?:st|nd|rd|th)?\s|q[1-4]\b|\b(?:ago|back|last|past|previous|this|current|today|tonight)\b"
     rf"|yesterday|day\b|week|\b{_MONTH}|\b{_SEASON}\b|quarter"
+    r"|\d:\d\d|\d\s?[ap]\.?m\b|\b(?:midday|midnight|noon|cw|kw|wk)\b|o['\u2019]?clock"
 )
 """What every date contains: most questions have nothing of it."""
 
 RELATIVE = frozenset(
     (
         "ago rolling past_unit before_last last_unit this_unit last_month last_season last_weekday weekday"
-        " day"
+        " day clock"
     ).split()
 )
 """Forms that are told from now, or from another date where the question names one."""
@@ -122,8 +163,14 @@ LINKED = {
     "quarter": frozenset(f"{_FOR_ALL} in during throughout of starting".split()),
     "week": frozenset(f"{_FOR_ALL} in during of starting".split()),
     "year": frozenset(f"{_FOR_ALL} in during throughout through around starting".split()),
+    "clock": frozenset(),
 }
 """Forms that are dates behind these words or beside another date only: "in May", "since Monday"."""
+
+OF_A_DAY = frozenset(
+    "iso compact numeric day_month month_day day weekday last_weekday ago month_weekday clock".split()
+)
+"""Forms that name a day, beside which a time of day may stand."""
 
 COUNTED = frozenset("quarter week year".split())
 """Forms that are no date where another word follows: "in 2023 requests"."""
@@ -153,6 +200,7 @@ FOLLOWS = (
     r"|for|with|as|at|by|from|in|on|of|the|an?|was|were|is|are|did|do|does|have|has|had|i|we|you|they|it|he|she|our"
     r"|my|their|about|but|because|after|before|since|than|versus|vs|so|if|according|compared|onwards?)\b)"
 )
+ENDS = r"\s{0,3}[?.!]{0,3}\s{0,3}$"
 ONWARDS = r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b"
 
 

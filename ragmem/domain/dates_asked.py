@@ -1,12 +1,15 @@
 """Which spans of time a question names."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from ragmem.domain import date_words as words
+from ragmem.domain.clock_times import Clock, clock_after, clock_before
+from ragmem.domain.date_languages import in_english
 from ragmem.domain.date_values import LENGTHS, Said, amount, stretch_of
 from ragmem.domain.date_words import compiled
-from ragmem.domain.spans import Span, week_of
+from ragmem.domain.spans import Span, Stretch, days, week_of
 
 MAX_SPANS = 6
 """A text that names more dates than these is a log or a plan, and asks for none in particular."""
@@ -35,6 +38,10 @@ class _Place:
     said: Said
     link: str
     joint: str | None
+    start: int
+    end: int
+    """Where it begins and ends, with a time of day beside it."""
+    clock: Clock | None = None
 
     @property
     def form(self) -> str:
@@ -42,66 +49,174 @@ class _Place:
 
     @property
     def own_year(self) -> int | None:
-        return int(self.said.value("y")) if self.said.has("y") else None
+        return next((int(self.said.value(part)) for part in ("y", "whole") if self.said.has(part)), None)
 
 
-def dates_asked(text: str, *, now: datetime) -> tuple[Span, ...]:
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The spans of time that a question names; `days` are those of which it names a time of day."""
+
+    spans: tuple[Span, ...] = ()
+    days: tuple[Span, ...] = ()
+
+
+def dates_asked(text: str, *, now: datetime, zone: tzinfo | None = None) -> Dates:
     """Return the spans of time that a question names, in its order, in the time zone of `now`.
 
     A day or month without a year is the last one that has begun, or of the one year that the question names.
     What is told from now ("last week") is left out beside a date, for it is told from that date then. A span
-    is open where the question says before, until, after or since. English and ISO 8601; a number that only
-    may be a date is none. Nothing where more than six are named.
+    is open where the question says before, until, after or since. English, German, French and ISO 8601; a
+    number that only may be a date is none. Nothing where more than six are named.
+
+    Days are those of the time zone of `now`. A time of day without a zone is one of `zone` (None: that of
+    `now`), and as well the same clock in the zone of `now`: what was stored without a zone is there.
     """
-    small = text.translate(_SMALL)
-    if not words.HINT.search(small):
-        return ()
-    places = _places(small, text, now.replace(tzinfo=None))
+    small, text = _read(text)
+    if not small:
+        return Dates()
+    zone = zone or now.tzinfo
+    places = _places(small, text, now, zone)
     _share_years(places, now.year)
     spans: dict[Span, None] = {}
-    at = 0
+    around: dict[Span, None] = {}
+    at = named = 0
     while at < len(places):
         place = places[at]
         span = _range(place, places[at + 1]) if at + 1 < len(places) else None
+        last = place if span is None else places[at + 1]
         at += 1 if span is None else 2
         if span is None and not _only_tells_more(place, places):
             span = _directed(place, small)
-        if span is not None:
-            spans[span] = None
-    if len(spans) > MAX_SPANS:
-        return ()
-    zone = now.tzinfo
-    return tuple(
-        (start and start.replace(tzinfo=zone), end and end.replace(tzinfo=zone)) for start, end in spans
-    )
+        if span is None:
+            continue
+        named += 1
+        for one in _in_zones(span, place, last, now, zone):
+            spans[one] = None
+        if place.clock is not None and None not in span:
+            day = stretch_of(place.said)
+            around |= dict.fromkeys(_in_zone(day, now.tzinfo, now)) if day else {}
+    return Dates() if named > MAX_SPANS else Dates(tuple(spans), tuple(around))
 
 
 def without_dates(text: str, *, now: datetime) -> str:
-    """Return a question without the dates that it names, a blank for each."""
-    small = text.translate(_SMALL)
-    if not words.HINT.search(small):
+    """Return a question without the dates that it names, a blank for each; of other languages in English."""
+    small, english = _read(text)
+    if not small:
         return text
     rest, at = "", 0
-    for place in _places(small, text, now.replace(tzinfo=None)):
-        start, end = place.said.found.span()
-        rest += text[at:start] + " "
-        at = end
-    return rest + text[at:]
+    for place in _places(small, english, now, now.tzinfo):
+        rest += english[at : place.start] + " "
+        at = place.end
+    return rest + english[at:]
 
 
-def _places(small: str, text: str, now: datetime) -> list[_Place]:
+def _read(text: str) -> tuple[str, str]:
+    """Return a text in small letters and as it is, its dates in English; nothing where it can have none."""
+    text = in_english(text)
+    small = text.translate(_SMALL)
+    return (small, text) if words.HINT.search(small) else ("", text)
+
+
+def _in_zones(span: Span, first: _Place, last: _Place, now: datetime, zone: tzinfo | None) -> Iterator[Span]:
+    """Yield a span in the zone of the question; a time of day in its own, or in both that it may be of."""
+    if not (first.clock or last.clock or _is_of_a_day(first)):
+        yield from _in_zone(span, now.tzinfo, now)
+        return
+    said = next((place.clock.zone for place in (last, first) if place.clock and place.clock.zone), None)
+    for one in dict.fromkeys([said] if said else [zone, now.tzinfo]):
+        yield from _in_zone(span, one, now)
+        if first is last and first.clock and first.clock.again and None not in span:
+            later = _shifted(span, timedelta(hours=12))
+            yield from _in_zone(later, one, now) if later else ()
+
+
+def _shifted(span: Span, by: timedelta) -> Span | None:
+    start, end = span
+    try:
+        return start and start + by, end and end + by
+    except OverflowError:
+        return None
+
+
+def _in_zone(span: Span, zone: tzinfo | None, now: datetime) -> Iterator[Span]:
+    """Yield a span of this zone in that of `now`; nothing at the ends of the calendar."""
+    try:
+        start, end = (moment and moment.replace(tzinfo=zone).astimezone(now.tzinfo or UTC) for moment in span)
+    except (OverflowError, ValueError):
+        return
+    yield start, end
+
+
+def _is_of_a_day(place: _Place) -> bool:
+    """Tell whether a form means hours by itself: "this morning"."""
+    return place.form in {"this_unit", "last_unit"} and place.said.value("unit") in _OF_A_DAY
+
+
+_OF_A_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+
+
+def _places(small: str, text: str, now: datetime, zone: tzinfo | None) -> list[_Place]:
     places: list[_Place] = []
+    here = _naive(now, zone)
     for found in words.date_pattern().finditer(small):
-        before = small[max(0, found.start() - _LOOK_BACK) : found.start()]
+        since = places[-1].end if places else 0
+        if found.start() < since:
+            continue
+        form = found.lastgroup or ""
+        said = Said(form, found, now.replace(tzinfo=None))
+        place = _with_clock(_Place(said, "", None, found.start(), found.end()), places, small, since)
+        if place.clock is not None or _is_of_a_day(place):
+            place = replace(place, said=replace(said, now=here))
+        if places and place.start < places[-1].end:
+            # "at 14:05" was read by itself, and is of this day.
+            places.pop()
+        before = small[max(0, place.start - _LOOK_BACK) : place.start]
         link = compiled(words.LINK).search(before)
         joint = None
-        if places and (
-            joined := compiled(words.JOINED).fullmatch(small, places[-1].said.found.end(), found.start())
-        ):
+        if places and (joined := compiled(words.JOINED).fullmatch(small, places[-1].end, place.start)):
             joint = joined[1] or ""
-        place = _Place(Said(found.lastgroup or "", found, now), link["word"] if link else "", joint)
+        place = replace(place, link=_link_of(place, link["word"] if link else ""), joint=joint)
         if _is_date(place, before, small, text):
             places.append(place)
+    return _met(places)
+
+
+def _naive(now: datetime, zone: tzinfo | None) -> datetime:
+    try:
+        return now.astimezone(zone).replace(tzinfo=None) if zone and now.tzinfo else now.replace(tzinfo=None)
+    except OverflowError:
+        return now.replace(tzinfo=None)
+
+
+def _with_clock(place: _Place, places: list[_Place], small: str, since: int) -> _Place:
+    """Return a place with the time of day that stands behind or before it."""
+    if place.form not in words.OF_A_DAY or (place.said.has("from") or place.said.has("to")):
+        return place
+    if after := clock_after(small, place.end - (1 if place.form == "clock" else 0)):
+        return replace(place, clock=after[0], end=after[1])
+    alone = places[-1] if places and places[-1].form == "clock" else None
+    if before := clock_before(small, alone.start if alone else since, place.start):
+        return replace(place, clock=before[0], start=before[1])
+    return place
+
+
+def _link_of(place: _Place, link: str) -> str:
+    if place.form != "clock":
+        return link
+    word = place.said.value("word")
+    return word if word not in {"at", "around", "about"} else link
+
+
+def _met(places: list[_Place]) -> list[_Place]:
+    """Return the places, with the one time of day that stands alone joined to the one day of the question."""
+    alone = [place for place in places if place.form == "clock"]
+    bare = [
+        place
+        for place in places
+        if place.form in words.OF_A_DAY and place.form != "clock" and place.clock is None
+    ]
+    if len(alone) == 1 and len(bare) == 1 and len(places) == 2:
+        return [replace(bare[0], clock=alone[0].clock, said=replace(bare[0].said, now=alone[0].said.now))]
     return places
 
 
@@ -118,6 +233,8 @@ def _is_date(place: _Place, before: str, small: str, text: str) -> bool:
     if form in {"day_month", "month_day"} and year is None and said.value("m") in _MODAL:
         # "may" is a verb more often than a month: in small letters it needs a preposition.
         return said.has("sure") or bool(place.link) or text[said.found.start(f"{form}_m")].isupper()
+    if form == "clock":
+        return place.clock is not None and compiled(words.FOLLOWS).match(small, place.end) is not None
     if form == "ago":
         return not before.endswith("half ")
     return not (form == "day" and said.value("name") == "today" and before.endswith(_COMPARED))
@@ -129,12 +246,17 @@ def _is_linked(place: _Place, before: str, small: str) -> bool:
     links = words.LINKED.get(form)
     if links is None or said.has("part") or (said.has("y") and form not in {"compact", "year"}):
         return True
-    if form == "weekday" and before.endswith("the "):
-        return False
-    opens = form == "compact" and not before.strip()
+    if form == "clock" or (form in words.OF_A_DAY and place.clock is not None):
+        return True
+    if form == "weekday":
+        if before.endswith(("the ", "a ", "every ", "each ", "next ", "this coming ")):
+            return False
+        if compiled(words.ENDS).match(small, place.end):
+            return True
+    opens = form in {"compact", "week"} and not before.strip(" \t(")
     if not (place.link in links or place.joint or opens):
         return False
-    return form not in words.COUNTED or compiled(words.FOLLOWS).match(small, said.found.end()) is not None
+    return form not in words.COUNTED or compiled(words.FOLLOWS).match(small, place.end) is not None
 
 
 def _share_years(places: list[_Place], this_year: int) -> None:
@@ -164,30 +286,44 @@ def _only_tells_more(place: _Place, places: list[_Place]) -> bool:
     return False
 
 
+def _stretch(place: _Place) -> Stretch | None:
+    """Return what a place names: a day, or the time of day beside it; alone it is the last that has begun."""
+    day = stretch_of(place.said)
+    if day is None or place.clock is None:
+        return day
+    try:
+        if place.form == "clock" and place.clock.within(day)[0] > place.said.now:
+            day = days(day[0].date() - timedelta(days=1))
+        return place.clock.within(day)
+    except OverflowError:
+        return None
+
+
 def _range(first: _Place, last: _Place) -> Span | None:
     """Return the span from one date to another, where the question joins them and they lie so."""
     if not (last.joint in _TO or (last.joint == "and" and first.link == "between")):
         return None
-    start, end = stretch_of(first.said), stretch_of(last.said)
+    start, end = _stretch(first), _stretch(last)
     if start is None or end is None:
         return None
     if start[0] >= end[1] and first.own_year is None:
-        start = stretch_of(replace(first.said, known_year=end[0].year - 1)) or start
+        earlier = replace(first, said=replace(first.said, known_year=end[0].year - 1))
+        start = _stretch(earlier) or start
     return (start[0], end[1]) if start[0] < end[1] else None
 
 
 def _directed(place: _Place, small: str) -> Span | None:
     """Return the span of one date, open on a side where the words around it say so."""
-    stretch = stretch_of(place.said)
+    stretch = _stretch(place)
     if stretch is None:
         return None
     start, end = stretch
     link, ago = place.link, place.form == "ago"
     if ago and link in _MORE | _LESS:
         start = end = start + (end - start) / 2
-    if small.endswith("week of ", 0, place.said.found.start()):
+    if small.endswith("week of ", 0, place.start):
         start, end = week_of(start.date())
-    onwards = link == "from" and compiled(words.ONWARDS).match(small, place.said.found.end())
+    onwards = link == "from" and compiled(words.ONWARDS).match(small, place.end)
     away = _away(place, small) if link in {"before", "after"} else None
     span: Span = start, end
     if away is not None:
@@ -206,7 +342,7 @@ def _directed(place: _Place, small: str) -> Span | None:
 
 def _away(place: _Place, small: str) -> timedelta | None:
     """Return the distance that the words before a date tell: "two weeks before", "the Sunday after"."""
-    at = place.said.found.start()
+    at = place.start
     away = compiled(words.AWAY).search(small[max(0, at - _LOOK_BACK) : at])
     if away is None:
         return None

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from ragmem.domain.dates_asked import dates_asked, without_dates
 from ragmem.domain.identifiers import identifiers, paths
@@ -108,7 +108,12 @@ _SENTENCE = re.compile(
 
 _OF_ANYTHING = frozenset(
     "happen happened happening happens entries entry events event memories memory new news notes note recap "
-    "sessions session since summarise summarize summary till today until worked working written".split()
+    "sessions session since summarise summarize summary till today until worked working written wrote write "
+    # German and French, whose little words carry no meaning either
+    "der die das den dem in am im was habe hast haben hat ich wir war waren ist passiert geschah geschehen "
+    "gemacht notiert geschrieben getan gearbeitet notizen zusammenfassung le la les de du des un une et en "
+    "que quoi qu'ai-je qu'est-ce qu'avons-nous ai-je j'ai ai avons nous on a s'est est passé arrivé fait "
+    "noté écrit notes résumé".split()
 )
 """Words of a question that asks for all of a time: "what happened last week", "notes of 3 May"."""
 
@@ -131,6 +136,8 @@ class Asked:
     """A traceback, a compiler's message or the like was pasted; such a text has no syntax and no dates."""
     times: tuple[Span, ...] = ()
     """The spans of time that the question names; see `domain.dates_asked`."""
+    days: tuple[Span, ...] = ()
+    """The days of which it names a time of day."""
     wants_history: bool = False
     """It asks for what was before, or how something changed: what is superseded may be the answer."""
     wants_newest: bool = False
@@ -153,8 +160,8 @@ class Asked:
         return () if text.endswith("?") or _SENTENCE.match(text) else self.phrases
 
 
-def parse(text: str, *, now: datetime) -> Asked:
-    """Return a question as it is read; `now` carries the time zone of its dates.
+def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Asked:
+    """Return a question as it is read; `now` carries the zone of its days, `zone` that of its times of day.
 
     "..." is a phrase, -word and -"..." are excluded. An option behind a command (`rm -rf`), a single letter
     and a dash inside a word or between blanks exclude nothing; nor does a question of exclusions alone.
@@ -167,7 +174,8 @@ def parse(text: str, *, now: datetime) -> Asked:
     named = tuple(identifiers(rest))
     spoken = _PHRASE.sub(" ", _CODE.sub(" ", whole)) if plain else ""
     asking = _asking(spoken)
-    times = dates_asked(spoken, now=now)
+    dates = dates_asked(spoken, now=now, zone=zone)
+    times = dates.spans
     return Asked(
         text=rest,
         words=tuple(_WORD.findall(rest)),
@@ -177,6 +185,7 @@ def parse(text: str, *, now: datetime) -> Asked:
         paths=tuple(paths(named)),
         pasted_error=pasted,
         times=times,
+        days=dates.days,
         only_times=bool(times) and not phrases and _says_nothing(without_dates(spoken, now=now)),
         wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(asking)),
         wants_newest=_NEWEST.search(asking) is not None,

@@ -15,6 +15,12 @@ OPEN_LENGTH = timedelta(days=7)
 LONG = timedelta(days=35)
 """A longer span, or an open one, says little: half of all memories may lie within it."""
 
+FORGIVEN = timedelta(minutes=30)
+"""The least length by which the distance from a time of day counts."""
+
+SAME_DAY = 0.5
+"""What the day is worth beside a time of it that a question names: a memory may have no more than a date."""
+
 GONE = 3.0
 """Lengths of a span away from it where nothing is left: half to the power of 9 is 0.2 %."""
 
@@ -63,6 +69,29 @@ def third(stretch: Stretch, number: int) -> Stretch:
     return start + number * part, start + (number + 1) * part
 
 
+def seventh(stretch: Stretch, number: int) -> Stretch:
+    """Return the seven days of a month or year that come first (1), second and so on; -1: its last seven.
+
+    The fifth week of a month is what is left of it. Raises ValueError where nothing is left.
+    """
+    start, end = stretch
+    if number < 0:
+        return end - 7 * _DAY, end
+    first = start + 7 * (number - 1) * _DAY
+    if first >= end:
+        raise ValueError(number)
+    return first, min(first + 7 * _DAY, end)
+
+
+def half(stretch: Stretch, number: int) -> Stretch:
+    """Return the first (1) or second half; of a year from 1 July, of a month from its 16th."""
+    start, end = stretch
+    if (end - start) > timedelta(days=31):
+        return (start, _first_of(start.year, 7)) if number == 1 else (_first_of(start.year, 7), end)
+    middle = start + 15 * _DAY
+    return (start, middle) if number == 1 else (middle, end)
+
+
 def shift_months(moment: datetime, count: int) -> datetime:
     """Return the same time of the same day some months away, or of that month's last day.
 
@@ -101,8 +130,12 @@ def _nearness(moment: datetime, span: Span) -> float:
         distance = moment - end
     else:
         return 1.0
-    length = OPEN_LENGTH if start is None or end is None else end - start
-    lengths = distance / length
+    if start is None or end is None:
+        return _fallen(distance / OPEN_LENGTH)
+    return _fallen(distance / max(end - start, FORGIVEN))
+
+
+def _fallen(lengths: float) -> float:
     return 2.0 ** -(lengths**2) if lengths < GONE else 0.0
 
 

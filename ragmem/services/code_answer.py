@@ -9,6 +9,7 @@ from ragmem.catalog.code import Located
 from ragmem.catalog.code_overview import Referred, referred
 from ragmem.catalog.terms import STOP_WORDS
 from ragmem.domain.code import Edge, EdgeKind, SymbolKind
+from ragmem.domain.routing_frames import Frame
 from ragmem.services.asking import Fact
 from ragmem.services.code_shapes import edge_shape, symbol_shape
 from ragmem.services.code_targets import INGEST
@@ -35,14 +36,42 @@ _ASKING = frozenset(
 """Words by which a question asks for code, rather than names of it."""
 
 
+def known_names(catalog: Catalog, frame: Frame, *, projects: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of a short question that the code of these projects (None: all) has.
+
+    None where it lacks one of them. Words that may be something else are names where they are written as a
+    class is, or where the question has no other.
+    """
+    roots = _roots(catalog, projects)
+
+    def is_known(name: str) -> bool:
+        return any(catalog.code.find(project, name) is not None for project in roots)
+
+    if not all(map(is_known, frame.names)):
+        return ()
+    doubtful = [word for word in frame.instead if (not frame.names or word[:1].isupper()) and is_known(word)]
+    classes = [word for word in doubtful if word[:1].isupper()]
+    return (*frame.names, *(classes or doubtful[-1:]))
+
+
+def _roots(catalog: Catalog, projects: Sequence[str] | None) -> list[str]:
+    return [root.project for root in catalog.code.roots() if projects is None or root.project in projects]
+
+
 def code_answer(
-    catalog: Catalog, question: str, named: Sequence[str], *, projects: Sequence[str] | None
+    catalog: Catalog,
+    question: str,
+    named: Sequence[str],
+    *,
+    projects: Sequence[str] | None,
+    heirs: bool = False,
 ) -> tuple[list[Mapping[str, Any]], str]:
     """Return what the code of these projects (None: all) has for the names, and what is to be said of it.
 
-    Where a question has no name by its form, each of its words is tried.
+    Where a question has no name by its form, each of its words is tried. With `heirs` what inherits stands
+    before what calls.
     """
-    roots = [root.project for root in catalog.code.roots() if projects is None or root.project in projects]
+    roots = _roots(catalog, projects)
     if not roots:
         return [], f"no code is known here: {INGEST}"
     words = (word for word in _WORD.findall(question) if word.lower() not in _ASKING | STOP_WORDS)
@@ -51,7 +80,7 @@ def code_answer(
         answer
         for project in roots
         for name in tried
-        if (answer := _answer(catalog, project, name)) is not None
+        if (answer := _answer(catalog, project, name, heirs=heirs)) is not None
     ]
     if answers or not named:
         return catalog.redactor.redact_document(
@@ -60,7 +89,7 @@ def code_answer(
     return [], f"the code has no {', '.join(named)}; if it is new: {INGEST}"
 
 
-def _answer(catalog: Catalog, project: str, name: str) -> Mapping[str, Any] | None:
+def _answer(catalog: Catalog, project: str, name: str, *, heirs: bool) -> Mapping[str, Any] | None:
     found = catalog.code.find(project, name)
     if found is None:
         return None
@@ -73,28 +102,34 @@ def _answer(catalog: Catalog, project: str, name: str) -> Mapping[str, Any] | No
         "name": name,
         "project": project,
         "definitions": [
-            _definition(catalog, project, one) | {"purpose": purposes.get(one.path, "")}
+            _definition(catalog, project, one, heirs=heirs) | {"purpose": purposes.get(one.path, "")}
             for one in definitions[:MOST_DEFINITIONS]
         ],
         "definitions_total": len(definitions),
     }
 
 
-def _definition(catalog: Catalog, project: str, located: Located) -> dict[str, Any]:
+def _definition(catalog: Catalog, project: str, located: Located, *, heirs: bool) -> dict[str, Any]:
     name = located.symbol.qualified
     names = [name]
     if located.symbol.kind is SymbolKind.MODULE:
         names = [one.symbol.qualified for one in catalog.code.symbols(project, [located.path])]
     to = [edge for edge in catalog.code.edges_to(project, names) if _is_told(edge, located)]
     away = [edge for edge in catalog.code.edges_from(project, [name]) if edge.kind is not EdgeKind.TESTS]
-    to.sort(key=lambda edge: edge.kind is EdgeKind.IMPORTS)
-    away.sort(key=lambda edge: (not edge.internal, edge.kind is EdgeKind.IMPORTS))
+    to.sort(key=lambda edge: _place(edge, heirs=heirs))
+    away.sort(key=lambda edge: (not edge.internal, _place(edge, heirs=heirs)))
     return symbol_shape(located) | {
         "referred_by": [edge_shape(edge) for edge in to[:MOST_REFERENCES]],
         "referred_by_total": len(to),
         "refers_to": [edge_shape(edge) for edge in away[:MOST_REFERENCES]],
         "refers_to_total": len(away),
     }
+
+
+def _place(edge: Edge, *, heirs: bool) -> int:
+    if heirs and edge.kind is EdgeKind.INHERITS:
+        return 0
+    return 2 if edge.kind is EdgeKind.IMPORTS else 1
 
 
 def _is_told(edge: Edge, located: Located) -> bool:

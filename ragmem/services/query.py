@@ -25,6 +25,7 @@ from ragmem.services.graph_list import graph_list
 from ragmem.services.ranking import Weighed, by_itself, finish, weigh
 from ragmem.services.record_list import openings_of_records
 from ragmem.services.respite import Respite
+from ragmem.services.when import LOCAL
 
 __all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "checked"]
 
@@ -69,7 +70,7 @@ def ask(
     text = checked(question.text)
     respite = respite or Respite()
     assistance = assistance or Assistance()
-    asked = reading.parse(text, now=now)
+    asked = reading.parse(text, now=now, zone=LOCAL)
     notes: list[str] = []
     if question.nearest:
         # However little speaks for it.
@@ -100,7 +101,7 @@ def ask(
 
         def searched(other: str) -> Gathering:
             with _asking(respite):
-                read = reading.parse(other, now=now)
+                read = reading.parse(other, now=now, zone=LOCAL)
                 return Gathering(catalog, store, read, projects=question.projects, depth=depth)
 
         otherwise, told = _add_expanded(gathering, text, searched, policy, assistance)

@@ -22,7 +22,7 @@ from ragmem.domain.question import Asked
 from ragmem.domain.ranking import collapse
 from ragmem.domain.records import RECORDS, type_of
 from ragmem.domain.scoring import code_share, lexical, relevance, semantic
-from ragmem.domain.spans import short, time_match
+from ragmem.domain.spans import SAME_DAY, short, time_match
 from ragmem.domain.supersession import behind_successors
 from ragmem.services.asking import Policy, Question
 from ragmem.services.candidates import Candidate, Gathering
@@ -151,7 +151,8 @@ class _Scoring:
     def scored(self, relevance: float, outline: Outline) -> dict[str, float]:
         """Return the terms from the relevance to the score; the relevance has what a named time adds."""
         decay, spans = self.policy.decay, short(self.asked.times)
-        time = time_match(outline.event_time, spans) if spans else 0.0
+        happened = outline.event_time
+        time = max(time_match(happened, spans), SAME_DAY * time_match(happened, self.asked.days))
         relevance = min(1.0, relevance + self.policy.time_weight * time)
         age, half_life = age_days(outline.event_time, self.now), decay.half_life(outline.kind)
         terms = {"time": time} if spans else {}

@@ -10,14 +10,16 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.rows import Outline
 from ragmem.domain.model import EPISODES, Kind, Match, Memory
 from ragmem.domain.redaction import Redactor
-from ragmem.domain.routing import Routed, route, speaks_of_findings, symbols, wants_newest
+from ragmem.domain.routing import Reason, Routed, route, speaks_of_findings, symbols, wants_newest
 from ragmem.domain.routing_cues import Route
+from ragmem.domain.routing_frames import agents_frame, code_frame
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.asking import Fact
 from ragmem.services.query import Answer, Question, checked
 
 if TYPE_CHECKING:
+    from ragmem.services.agents import Agents
     from ragmem.services.usage import Ledger
 
 BONUS = 0.1
@@ -35,8 +37,13 @@ FORCED_DEPTH = 60
 KEPT = 0.5
 """The least preference with which a memory belongs to a route that was asked for."""
 
+KNOWN = 8.0
+"""Weight of what is known: a short question about a symbol of the code, or about agents that are at work."""
+
 MAX_SYMBOLS = 3
 NEIGHBOURS = 20
+SHOWN_RELATIONS = 8
+"""Relations that people see of a route that was guessed."""
 
 WORK = frozenset({"task", "tasks", "agent", "agents", "job", "jobs", "status", "approval", "todo", "blocked"})
 FINDINGS = frozenset(
@@ -52,6 +59,11 @@ class Remembers(Protocol):
     """What of an open memory a route needs; `ragmem.memory.Ragmem` has it."""
 
     catalog: Catalog
+
+    @property
+    def agents(self) -> "Agents":
+        """Who works here."""
+        ...
 
     @property
     def ledger(self) -> "Ledger":
@@ -70,12 +82,16 @@ class Remembers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The route of one question: guessed, or asked for; and the names of code that the question holds."""
+    """The route of one question: guessed, or asked for; and the names of code that the question holds.
+
+    `heirs` tells whether it asks what inherits from them.
+    """
 
     routed: Routed
     forced: bool = False
     named: tuple[str, ...] = ()
     newest: bool = False
+    heirs: bool = False
 
     @property
     def route(self) -> Route:
@@ -99,20 +115,28 @@ class RoutedAnswer:
 
     @property
     def shown(self) -> tuple[Fact, ...]:
-        """What a person is shown before the matches: code; of a route asked for the state and relations."""
+        """What a person is shown before the matches: the state, code, and relations that texts tell.
+
+        Of a guessed route it is what the question speaks of: of the state what it names, of the relations
+        the first where the code has none of the names.
+        """
         code: tuple[Fact, ...] = ()
         if self.code:
             from ragmem.services.code_answer import code_facts  # noqa: PLC0415 - few questions ask for code
 
             code = code_facts(self.code)
-        if not self.routing.forced:
-            return code
-        relations = self.graph.get("relations", ())
-        return (
-            *self.state,
-            *code,
-            *(Fact(f"{item['source']} - {item['target']}", str(item["keywords"])) for item in relations),
-        )
+        relations = [
+            Fact(f"{item['source']} - {item['target']}", str(item["keywords"]))
+            for item in self.graph.get("relations", ())
+        ]
+        if self.routing.forced:
+            return (*self.state, *code, *relations)
+        state: tuple[Fact, ...] = ()
+        if self.state:
+            from ragmem.services.operational import asked_for  # noqa: PLC0415 - few questions ask for it
+
+            state = asked_for(self.answer.question.text, self.state)
+        return (*state, *(code or relations[:SHOWN_RELATIONS]))
 
     @property
     def told(self) -> str:
@@ -162,6 +186,8 @@ def ask_by_route(
     Raises ValueError for a route that does not exist, UsageError for an empty or oversized question.
     """
     routing = choose(checked(question.text), None if wanted is None else Route(wanted))
+    if wanted is None and question.mode is None:
+        routing = _by_what_is_known(memory, question, routing)
     found = answer_by_route(
         lambda asked: memory.query(asked.text, question=asked, at=now),
         question,
@@ -176,7 +202,40 @@ def ask_by_route(
     from ragmem.services.operational import state_now  # noqa: PLC0415 - few questions ask for the state
 
     catalog = memory.catalog
-    return replace(found, state=state_now(catalog, memory.ledger, home=catalog.database.home, now=now))
+    state = state_now(catalog, memory.ledger, memory.agents.agents(), home=catalog.database.home, now=now)
+    return replace(found, state=state)
+
+
+def _by_what_is_known(memory: Remembers, question: Question, routing: Routing) -> Routing:
+    """Return the route of a short question about what is known to exist, whatever its words make of it.
+
+    So it needs no word of code, nor English: "wer ruft helper auf" asks for code where that has a `helper`.
+    A question that names anything that is not known keeps the route that its words tell.
+    """
+    frame = code_frame(question.text)
+    if frame is not None:
+        from ragmem.services.code_answer import known_names  # noqa: PLC0415 - few questions ask for code
+
+        named = known_names(memory.catalog, frame, projects=question.projects)
+        if named:
+            reason = Reason("names what the code has", Route.CODE, KNOWN)
+            return replace(
+                routing, routed=_led(routing.routed, reason), named=named[:MAX_SYMBOLS], heirs=frame.heirs
+            )
+    asked = agents_frame(question.text)
+    if asked is not None and routing.route is not Route.OPERATIONAL:
+        from ragmem.services.operational import at_work_by  # noqa: PLC0415 - few questions ask for it
+
+        if at_work_by(memory.agents.agents(), asked.names):
+            reason = Reason("names agents that are at work", Route.OPERATIONAL, KNOWN)
+            return replace(routing, routed=_led(routing.routed, reason))
+    return routing
+
+
+def _led(routed: Routed, reason: Reason) -> Routed:
+    if routed.route is reason.route:
+        return replace(routed, margin=routed.margin + reason.weight, reasons=(reason, *routed.reasons))
+    return Routed(reason.route, routed.route, FULL_MARGIN, (reason, *routed.reasons))
 
 
 def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> RoutedAnswer:
@@ -185,7 +244,9 @@ def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> Rou
     routing = found.routing
     if not (routing.forced or routing.named):
         return found
-    code, note = code_answer(catalog, question.text, routing.named, projects=question.projects)
+    code, note = code_answer(
+        catalog, question.text, routing.named, projects=question.projects, heirs=routing.heirs
+    )
     answer = found.answer
     if note and routing.forced:
         answer = replace(answer, notes=(*answer.notes, note))

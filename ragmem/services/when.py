@@ -1,12 +1,41 @@
 """Read the dates that people type: 2026-03-15, 2026-03-15T10:00, 7d, 3w, 6m, 2y, yesterday."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from ragmem.errors import UsageError
 
 _SPAN = re.compile(r"(\d{1,5})\s*([hdwmy])", re.IGNORECASE)
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+
+
+class _Local(tzinfo):
+    """The zone of this machine, with its summer time at any date."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        return _local(moment).utcoffset()
+
+    def dst(self, moment: datetime | None) -> timedelta | None:  # noqa: ARG002 - the offset has it
+        return None
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        return _local(moment).tzname()
+
+    def fromutc(self, moment: datetime) -> datetime:
+        here = moment.replace(tzinfo=UTC).astimezone()
+        return here.replace(tzinfo=self)
+
+
+def _local(moment: datetime | None) -> datetime:
+    try:
+        return (moment or datetime.now(tz=UTC)).replace(tzinfo=None).astimezone()
+    except (OverflowError, OSError, ValueError):
+        # At the ends of the calendar, which the system's library may not know.
+        return datetime.now(tz=UTC).astimezone()
+
+
+LOCAL = _Local()
+"""The zone of whoever asks at this machine."""
 
 
 def parse_moment(text: str, *, now: datetime) -> datetime:

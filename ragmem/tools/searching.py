@@ -10,7 +10,7 @@ from ragmem.domain.model import USER, Kind, Match
 from ragmem.domain.redaction import Redactor
 from ragmem.opening import now
 from ragmem.services.asking import Question
-from ragmem.services.routes import ask_by_route
+from ragmem.services.routes import ask_by_route, route_shape
 from ragmem.services.scope import known_sources
 from ragmem.services.shapes import found_text, match_shape, told_elsewhere
 from ragmem.services.superseding import told_superseded
@@ -26,6 +26,12 @@ EXCERPT = 170
 
 FAINT = 0.25
 """Share of the best score below which a match is not shown: it would be read, and help nobody."""
+
+FACT = 320
+"""Characters of a line on agents, on the state of the memory or on code."""
+
+FACTS = 12
+"""Such lines, which stand before the memories."""
 
 LEADING = 1.5
 """Words that a listing, or what only says that something follows, must hold more than a sentence to be shown
@@ -63,9 +69,14 @@ def search(call: Call) -> Result:
         "matches": [match_shape(match, redactor=call.redactor) for match in strong],
         "notes": list(notes),
     }
+    shown = routed.shown
+    if shown:
+        data["route"] = route_shape(routed)
     lines = [
-        f"{fact.name}: {one_line(fact.value, EXCERPT, redactor=call.redactor)}" for fact in routed.shown[:3]
+        f"{fact.name.strip()}: {one_line(fact.value, FACT, redactor=call.redactor)}" for fact in shown[:FACTS]
     ]
+    if len(shown) > FACTS:
+        lines.append(f"({len(shown) - FACTS} more such lines left out)")
     words = {word.lower() for key in keywords(given["query"]) for word in _WORD.findall(key)}
     alone = projects is not None and len(set(projects) - {USER}) == 1
     for match in strong:

@@ -476,6 +476,57 @@ def test_the_code_route_answers_from_the_code(filled, command):
     assert "the code has no no_such_name" in missing.stderr
 
 
+BARE = (
+    "who calls load",
+    "where is load called?",
+    "callers of load",
+    "what depends on load",
+    "wer ruft load auf",
+    "qui appelle load ?",
+    "¿quién llama a load?",
+)
+
+
+@pytest.mark.parametrize("question", BARE)
+def test_a_short_question_about_a_symbol_is_answered_from_the_code_without_a_route(filled, command, question):
+    done = command("query", question)
+    assert done.returncode == 0
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("app.config.load  function  app/config.py:11")
+    assert "app.server.Server.start (calls, app/server.py:8)" in second
+
+
+def test_what_inherits_stands_first_where_that_is_asked(filled, command):
+    for question in ("what inherits from Settings", "subclasses of Settings", "was erbt von Settings"):
+        document = json.loads(command("query", question, "--json").stdout)
+        assert (document["route"]["name"], document["route"]["guessed"]) == ("code", True)
+        (answer,) = document["route"]["code"]
+        assert answer["definitions"][0]["symbol"] == "app.config.Settings"
+        edge = answer["definitions"][0]["referred_by"][0]
+        assert (edge["source"], edge["kind"]) == ("app.server.Server", "inherits")
+
+
+def test_memories_that_answer_stand_below_the_code(filled, command):
+    done = command("query", "who calls parse_config")
+    assert done.stdout.index("app.server.main (calls") < done.stdout.index("gotcha")
+
+
+def test_a_question_about_a_symbol_that_the_code_lacks_is_answered_as_ever(filled, command):
+    for question in (
+        "who calls kiln_door",
+        "wer ruft die Leitstelle auf",
+        "what depends on load and kiln_door",
+    ):
+        route = json.loads(command("query", question, "--json").stdout)["route"]
+        assert not any(one["cue"] == "names what the code has" for one in route["reasons"])
+        assert "code" not in route or question.startswith("what depends")
+
+
+def test_code_of_another_project_answers_no_question_of_this_one(filled, command):
+    document = json.loads(command("query", "--project", "user", "wer ruft load auf", "--json").stdout)
+    assert document["route"]["name"] == "knowledge"
+
+
 def test_tab_knows_symbols_and_files(memory, command):
     def offered(prefix):
         return [line.split("\t")[0] for line in command("__complete", "symbol", prefix).stdout.splitlines()]

@@ -1,6 +1,7 @@
 """Routes: what is preferred where a route is guessed, what is left out where one is asked for."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -165,3 +166,59 @@ def test_explain_names_the_route_on_standard_error(filled, inside):
     shown = beside(filled, inside, "when did the kiln parser fail?", "--explain")
     assert "route: episode" in shown.stderr
     assert "route:" not in shown.stdout
+
+
+AT_WORK = ("what agents are running?", "who is working right now", "wer arbeitet gerade", "builder status")
+
+
+@pytest.mark.parametrize("question", AT_WORK)
+def test_agents_at_work_answer_who_is_at_work_without_a_route_being_named(filled, inside, question):
+    filled.agents.heartbeat("builder", status="working", current_task="build the quay", progress=40)
+    filled.agents.heartbeat("former", status="stopped")
+    shown = beside(filled, inside, question)
+    assert shown.returncode == 0
+    assert "agent builder  working: build the quay (40 %)" in shown.stdout
+    assert "former" not in shown.stdout
+
+
+def test_json_has_the_agents_in_the_state_of_the_route(filled, inside):
+    filled.agents.heartbeat("builder", status="working")
+    document = json.loads(beside(filled, inside, "which agents are online", "--json").stdout)
+    assert document["route"]["name"] == "operational"
+    assert document["route"]["state"][0]["name"] == "agent builder"
+
+
+def test_agents_that_fell_silent_are_told_where_no_other_is_at_work(filled, inside):
+    filled.agents.heartbeat("builder", status="working")
+    shown = beside(
+        filled,
+        inside,
+        "what agents are running?",
+    )
+    assert "stale" not in shown.stdout
+    with Ragmem.open(environ={"RAGMEM_HOME": str(filled.home.parent / "ragmem")}) as again:
+        again.agents.settings = replace(again.agents.settings, stale_s=1e-9)
+        again.agents.mark_stale()
+    told = inside("query", "what agents are running?", RAGMEM_HOME=str(filled.home.parent / "ragmem"))
+    assert told.returncode == 0
+    assert "agent builder  stale, working" in told.stdout
+
+
+def test_without_agents_a_question_about_them_is_answered_as_ever(filled, inside):
+    shown = beside(filled, inside, "welche agenten laufen gerade", "--json")
+    document = json.loads(shown.stdout)
+    assert document["route"]["name"] == "knowledge"
+    assert "state" not in document["route"]
+
+
+def test_of_a_guessed_route_only_the_state_that_is_asked_for_is_shown(filled, inside):
+    filled.agents.heartbeat("builder", status="working")
+    shown = beside(filled, inside, "is the kiln parser deploy still running?")
+    assert "agent builder" not in shown.stdout
+    assert "indexed" not in shown.stdout
+
+
+def test_the_state_of_the_memory_is_shown_where_a_guessed_route_asks_for_it(filled, inside):
+    shown = beside(filled, inside, "how many memories are indexed right now?")
+    assert shown.returncode == 0
+    assert "indexed  5" in shown.stdout

@@ -307,3 +307,12 @@ def test_a_kind_limits_what_is_found(filled, call, memory):
     )
     found = call("search", query="tide tables", kind="preference")
     assert {match["kind"] for match in found.data["matches"]} == {"preference"}
+
+
+def test_agents_at_work_are_told_to_an_agent_that_asks_for_them(filled, call, memory):
+    for number in range(15):
+        memory.agents.heartbeat(f"builder-{number}", status="working", current_task="the long quay")
+    found = call("search", query="which agents are online")
+    assert len(re.findall(r"agent builder-\d+: working: the long quay", found.text)) == 12
+    assert "3 more such lines left out" in found.text
+    assert found.data["route"]["name"] == "operational"

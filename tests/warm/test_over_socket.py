@@ -23,6 +23,7 @@ LINES = [
     ["query", QUESTION, "--context", "--budget", "400"],
     ["query", "who calls deploy()", "--explain"],
     ["query", "what is pending", "--route", "operational"],
+    ["query", "what agents are running"],
     ["query", QUESTION, "--mode", "naive", "--json"],
     ["query", "zzqqxx"],
     ["context"],

@@ -83,7 +83,10 @@ class Search(ListPane):
         )
         answer = routed.answer
         evidence = ", ".join(f"{name} {value:.2f}" for name, value in answer.evidence.items())
-        told = "   ".join(filter(None, (f"rung: {answer.rung}", *answer.notes, evidence, routed.told)))
+        facts = (f"{fact.name.strip()}: {fact.value}" for fact in routed.shown)
+        told = "   ".join(
+            filter(None, (*facts, f"rung: {answer.rung}", *answer.notes, evidence, routed.told))
+        )
         return Page([_row(match, redactor=memory.redactor) for match in answer.matches], told=told)
 
     def _say_empty(self, text: str) -> None:

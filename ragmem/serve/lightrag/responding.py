@@ -44,8 +44,9 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
     listed = answers.references(
         matches, content=bool(request.include_chunk_content), redactor=memory.redactor
     )
-    notes = [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)]
-    text = block or answers.nothing_found(request)
+    facts = [f"{fact.name.strip()}: {fact.value}" for fact in routed.shown]
+    notes = [*answer.notes, *facts]
+    text = block or "\n".join(facts) or answers.nothing_found(request)
     answerer = None
     if block and not (request.only_need_context or request.only_need_prompt):
         answerer = _answerer(memory, notes)

@@ -101,7 +101,7 @@ def _shape(
         "matches": [
             _match(match, explain=request.explain, redactor=memory.redactor) for match in answer.matches
         ],
-        "notes": [*answer.notes, *(f"{fact.name}: {fact.value}" for fact in routed.shown)],
+        "notes": [*answer.notes, *(f"{fact.name.strip()}: {fact.value}" for fact in routed.shown)],
     }
     if request.explain:
         shape["evidence"] = dict(answer.evidence)

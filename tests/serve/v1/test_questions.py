@@ -117,3 +117,13 @@ def test_a_session_is_told_what_it_needs(api):
     told = ok(api.post("context", prompt="deploy PostgreSQL", projects=["notes"]))
     assert told["context"].startswith("<ragmem-memory>")
     assert told["memory_ids"]
+
+
+def test_an_agent_at_work_answers_a_question_about_it(api):
+    name = f"builder-{uuid.uuid4().hex[:8]}"
+    beat = {"agent_id": name, "status": "working", "current_task": "the long quay"}
+    ok(api.http.post("/heartbeat", json=beat))
+    answer = ok(api.post("query", query=f"what is {name} working on?"))
+    assert answer["route"]["name"] == "operational"
+    assert any(note.startswith(f"agent {name}: working: the long quay") for note in answer["notes"])
+    assert [fact["name"] for fact in answer["route"]["state"] if fact["name"] == f"agent {name}"]

@@ -95,7 +95,8 @@ _ragmem_folders() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":gc"|":forget"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":completions"|":warm") : ;;
+        ":seed"|":ingest"|":record"|":query"|":feedback"|":pin"|":connect"|":disconnect"|":context"|":refresh"|":check"|":projects"|":gc"|":forget"|":scrub"|":doctor"|":inspect"|":export"|":import"|":backup"|":restore"|":store"|":models"|":mcp"|":serve"|":agents"|":completions"|":warm") : ;;
+        "projects:list"|"projects:join"|"projects:split"|"projects:rename"|"projects:move"|"projects:assign") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log"|"inspect:runs") : ;;
         "store:show"|"store:migrate") : ;;
         "models:list"|"models:use"|"models:resume"|"models:pull"|"models:remove"|"models:bundle"|"models:test") : ;;
@@ -110,7 +111,7 @@ _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
-        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild --dry-run --explain --json -q --quiet -h --help ;;
+        "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
         "feedback") _ragmem_words --session --json -h --help ;;
@@ -120,7 +121,14 @@ _ragmem_options() {
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
         "refresh") _ragmem_words --file -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
         "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
-        "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "projects") _ragmem_words --json -h --help ;;
+        "projects list") _ragmem_words --json -h --help ;;
+        "projects join") _ragmem_words --dry-run --json -q --quiet -h --help ;;
+        "projects split") _ragmem_words --name --dry-run --json -q --quiet -h --help ;;
+        "projects rename") _ragmem_words --dry-run --json -h --help ;;
+        "projects move") _ragmem_words --dry-run --json -h --help ;;
+        "projects assign") _ragmem_words --to --dry-run --json -q --quiet -h --help ;;
+        "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --enable-idle --disable-idle --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "forget") _ragmem_words -s --source -p --project --ingest --undo --purge --dry-run -y --yes --allow-large --json -q --quiet -h --help ;;
         "scrub") _ragmem_words -E --regex --backups --allow-large -f --force -y --yes --dry-run --json -q --quiet -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
@@ -241,6 +249,8 @@ _ragmem_value() {
         "check:--session") action='_ragmem_known session' ;;
         "check:--agent") action=: ;;
         "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode' ;;
+        "projects split:--name") action='_ragmem_known entity' ;;
+        "projects assign:--to") action='_ragmem_known project' ;;
         "gc:--run") action='_ragmem_hinted run' ;;
         "gc:--restore") action='_ragmem_hinted archived' ;;
         "gc:-n"|"gc:--limit") action=: ;;
@@ -362,7 +372,7 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check gc forget scrub doctor inspect export import backup restore store models mcp serve agents completions warm ;;
+        ":0") _ragmem_words seed ingest record query feedback pin connect disconnect context refresh check projects gc forget scrub doctor inspect export import backup restore store models mcp serve agents completions warm ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "feedback:0") action='_ragmem_hinted memory' ;;
@@ -371,6 +381,10 @@ _ragmem_argument() {
         "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
         "check:0") action=_ragmem_files ;;
+        "projects:0") _ragmem_words list join split rename move assign ;;
+        "projects join:0") action='_ragmem_known project' ;;
+        "projects split:0") action='_ragmem_known project' ;;
+        "projects rename:0") action='_ragmem_known project' ;;
         "forget:"*) action='_ragmem_hinted memory' ;;
         "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log runs ;;
         "inspect memory:0") action='_ragmem_hinted memory' ;;

@@ -198,7 +198,10 @@ def _lifecycle(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[st
 def _unlive(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step
     catalog = memory.catalog
-    run = undoable(catalog)[0].run
+    runs = undoable(catalog)
+    if not runs:
+        return {}
+    run = runs[0].run
     note(
         returning={item.memory.id: sha(item.memory.text) for item in catalog.archive.of(run)},
         unmade=[key for key in catalog.gc_runs.merged(run) if key in catalog.memories.ids()],

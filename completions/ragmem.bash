@@ -383,8 +383,13 @@ _ragmem_argument() {
         "check:0") action=_ragmem_files ;;
         "projects:0") _ragmem_words list join split rename move assign ;;
         "projects join:0") action='_ragmem_known project' ;;
+        "projects join:1") action='_ragmem_known project' ;;
         "projects split:0") action='_ragmem_known project' ;;
+        "projects split:1") action=_ragmem_files ;;
         "projects rename:0") action='_ragmem_known project' ;;
+        "projects move:0") action=_ragmem_files ;;
+        "projects move:1") action=_ragmem_files ;;
+        "projects assign:"*) action='_ragmem_hinted memory' ;;
         "forget:"*) action='_ragmem_hinted memory' ;;
         "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log runs ;;
         "inspect memory:0") action='_ragmem_hinted memory' ;;

@@ -99,6 +99,13 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         project = project_at(self.catalog, path, home=self.home)
         return (USER,) if project is None else (project, USER)
 
+    def projects_named_by(self, path: Path) -> tuple[str, ...]:
+        """Return as `projects_at`, by the name of the path alone: nothing on disk is looked at."""
+        from ragmem.services.scope import project_named_by
+
+        project = project_named_by(self.catalog, path, home=self.home)
+        return (USER,) if project is None else (project, USER)
+
     def named_projects(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the ids of projects given by name, id or path; raises NotFoundError."""
         from ragmem.services.scope import named_project

@@ -298,7 +298,7 @@ MADE_UP = set(
     " --limit --max-chars --max-lines --platform --port --progress --prompt --python-version --revision"
     " --since --status --task --text --title --until --url --wait".split()
 )
-MADE_UP_ARGUMENTS = {"TEXT", "TASK", "PATTERN", "N"}
+MADE_UP_ARGUMENTS = {"TEXT", "TASK", "PATTERN", "N", "NAME"}
 
 
 @pytest.fixture

@@ -53,6 +53,11 @@ inspect usage
 inspect log
 inspect config
 inspect runs
+projects join gullwing tideline --dry-run
+projects split tideline Documents --dry-run
+projects rename tideline Tides --dry-run
+projects move Documents Papers --dry-run
+projects assign ID --to tideline --dry-run
 agents show
 completions
 """

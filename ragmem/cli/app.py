@@ -34,7 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
     "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
     "projects": Entry("ragmem.cli.projects", "List projects, join two that are one, split, rename, move."),
-    "gc": Entry("ragmem.cli.gc", "Merge what connects, archive the lone and empty; undo it."),
+    "gc": Entry("ragmem.cli.gc", "Archive the lone and empty, merge near copies; undo it."),
     "forget": Entry("ragmem.cli.forget", "Take memories out: into the archive, or for good."),
     "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
     "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),

@@ -1,4 +1,4 @@
-"""`ragmem forget`: take memories out by id, source, project or run; bring them back; delete them for good."""
+"""`ragmem forget`: take memories out: into the archive, or for good."""
 
 import sys
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`ragmem gc`: archive the lone and empty, merge what a session says again; undo it."""
+"""`ragmem gc`: archive the lone and empty, merge near copies; undo it."""
 
 import sys
 from collections.abc import Iterable
@@ -93,7 +93,7 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Archive the lone and empty, merge what a session says again; undo it.
+    """Archive the lone and empty, merge near copies; undo it.
 
     Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
     back.

@@ -41,7 +41,7 @@ EPILOG = """\b
 Examples:
   ragmem ingest notes.md
   ragmem ingest docs/ --tag design
-  ragmem ingest --yes archive/
+  ragmem ingest --yes .
   ragmem ingest report.pdf costs.xlsx
   git log -5 | ragmem ingest -
   ragmem ingest --code .
@@ -265,7 +265,7 @@ def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: boo
     if not sys.stdin.isatty():
         raise UsageError(
             printable(f"nobody is here to ask whether to read {told[0]}"),
-            hint="name a smaller folder, or say --yes to read all of it",
+            hint="look at it with --dry-run; `ragmem ingest --help` tells how to answer beforehand",
         )
     for line in told:
         tell(printable(line))

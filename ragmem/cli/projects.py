@@ -1,4 +1,4 @@
-"""`ragmem projects`: list projects, join two that are one, split one, rename one, follow a moved folder."""
+"""`ragmem projects`: list projects, join two that are one, split, rename, move."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -30,8 +30,6 @@ EPILOG = """\b
 Examples:
   ragmem projects
   ragmem projects list --json
-  ragmem projects join gullwing tideline --dry-run
-  ragmem projects rename tideline Tides --dry-run
 
 \b
 Exit codes:

@@ -30,7 +30,6 @@ GC_RULES = (
     "opposite",
     "negated",
     "cluster",
-    "merged",
     "no-substance",
     "substance",
     "diamond",

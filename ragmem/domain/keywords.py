@@ -49,8 +49,8 @@ def levels(query: str) -> Levels:
     """Return what a question names, and what it is about.
 
     Low are names, identifiers, quotations and single words; high are the phrases that its words make between
-    small words, its other words where no two stand together, and what it asks for (a cause, a way, ...). Both
-    are empty for a query without a letter, digit or underscore, else neither is.
+    small words, a word that stands alone included, and what it asks for (a cause, a way, ...). Both are empty
+    for a query without a letter, digit or underscore, else neither is.
     """
     low = keywords(query)
     runs: list[list[str]] = [[]]
@@ -66,9 +66,7 @@ def levels(query: str) -> Levels:
             runs[-1].append(token)
         if found.group()[-1] in ".:":
             runs.append([])
-    themes = dict.fromkeys(" ".join(run) for run in runs if len(run) > 1)
-    if not themes:
-        themes = dict.fromkeys(word for run in runs for word in run)
+    themes = dict.fromkeys(" ".join(run) for run in runs if run)
     asked = next((INTENTS[word] for word in _WORDS.findall(query.lower()) if word in INTENTS), "")
     high = [*themes, asked] if asked else list(themes)
     return Levels(low, tuple(high[:MAX_KEYWORDS]) or low)

@@ -17,7 +17,8 @@ def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
     named = memory.named_projects(request.projects or ())
     # The folder that the server was started in says nothing about who asks over HTTP.
     everywhere = not (named or request.cwd)
-    projects = named or memory.projects_at(Path(request.cwd))
+    # A folder of a request is a name: nothing on disk is looked at, and git never runs in it.
+    projects = named or memory.projects_named_by(Path(request.cwd))
     if not request.session:
         block = memory.session_context(
             request.prompt, projects=projects, everywhere=everywhere, tokens=request.max_total_tokens

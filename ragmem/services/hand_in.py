@@ -248,7 +248,8 @@ def _would_be_read(one: Skipped) -> bool:
 
 def source_of_file(path: Path) -> SourceSpec:
     """Return the source that a file is, which tells how it is read."""
-    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
+    # Whose it is `scope_of` decides: to read a loose folder's note must not make a project of the folder.
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="user")
     if is_document(path):
         return replace(spec, reader="documents", signal="off")
     return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec

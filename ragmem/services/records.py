@@ -250,9 +250,11 @@ def read(
         )
         matches = memory.query(query, question=question, at=at).matches
         return [
-            Recorded(item, match.memory, match.score)
+            Recorded(item, one, match.score)
             for match in matches
-            if match.score >= min_score and (item := record_of(match.memory)) is not None
+            # One text in several projects is one match; a record of each project counts.
+            for one in (match.memory, *match.elsewhere)
+            if match.score >= min_score and (item := record_of(one)) is not None
         ]
     ids = recorded(
         memory.catalog.database,

@@ -10,6 +10,7 @@ from ragmem.config import Settings
 from ragmem.domain.model import NO_PROJECTS, Draft, memory_id
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.files import show
+from ragmem.readers.roots import candidates
 from ragmem.readers.scope import ProjectFinder
 
 
@@ -49,6 +50,15 @@ def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
         return None
     identity = finder(catalog, home=home).known_project_of(path)
     return identity.id if identity and catalog.projects.find(identity.id) else None
+
+
+def project_named_by(catalog: Catalog, path: Path, *, home: Path) -> str | None:
+    """Return the known project that holds a path by its name alone; nothing on disk is looked at."""
+    if not catalog.exists() or not path.is_absolute() or "\0" in str(path):
+        return None
+    above = [show(Path(one)) for one in candidates(str(path), str(home))]
+    places = catalog.projects.places(above)
+    return next((places[one].project for one in above if one in places), None)
 
 
 def identified(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:

@@ -47,6 +47,8 @@ KNOWN_THERE = {
     "inspect merges redo": "undone",
     "inspect merges undo": "merge",
     "models bundle with_models": "model",
+    "projects assign identifiers": "memory",
+    "projects join into": "project",
 }
 # Parameters whose few values are not declared: others are taken too, or refused with a hint of its own.
 WORDS = {
@@ -54,7 +56,7 @@ WORDS = {
     "check assistant": tuple(one.name for one in ASSISTANTS),
 }
 # Arguments that are paths without being declared as such, because `-` is one of their values.
-PATHS = {"paths", "check file"}
+PATHS = {"paths", "check file", "projects move old", "projects move new", "projects split what"}
 
 
 @dataclass(frozen=True, slots=True)

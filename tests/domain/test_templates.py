@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ragmem.domain.document_place import place_metadata
 from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
 from ragmem.domain.model import Memory, Scope, content_hash
+from ragmem.domain.redaction import DEFAULT
 from ragmem.domain.templates import masked, template_families
 from ragmem.services.gc_lifecycle import fate_of
 
@@ -71,6 +72,7 @@ def ended(texts: list[str]) -> list[str]:
         [],
         policy=LifecyclePolicy(),
         compared=True,
+        redactor=DEFAULT,
     )
     return [key for key, one in fate.decisions.items() if one.action in {"archive", "merge", "remove"}]
 

@@ -198,7 +198,7 @@ def test_the_plan_of_gc_is_shown_and_nothing_of_it_is_done(home):
         assert "nothing of this is done here" in at
         assert "searched 135 now" in at, at.screen
         await at.press("escape")
-        assert "The lifecycle of" in at
+        assert "The lifecycle of" in at, at.screen
         assert at.app.reader.memory.catalog.memories.ids() == before
         assert at.app.reader.memory.gc_history(10) == []
 

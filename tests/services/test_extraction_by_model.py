@@ -411,14 +411,16 @@ def test_a_pass_without_news_looks_at_no_text(home, monkeypatch):
     assert len(model.prompts) == len(NAMES)
 
 
-def test_a_text_that_was_forgotten_for_good_and_comes_back_is_asked_about_again(home):
+def test_a_text_that_was_purged_and_comes_back_is_asked_about_again(home):
     model = Asked()
     memory = home.memory("both", model, RAGMEM_ARCHIVE_KEEP_DAYS="0")
     memory.seed()
     note = home.notes / f"{NAMES[0]}.md"
-    memory.forget([m.id for m in memory.catalog.memories.each() if m.uri == str(note)])
+    (gone,) = [one for one in memory.catalog.memories.each() if one.uri == str(note)]
+    memory.forget([gone.id])
     assert memory.purge_archive().texts == 1
-    os.utime(note, (1, 1))
+    # A person writes it again, which ends the forgetting.
+    memory.ingest([Draft(gone.source, gone.uri, gone.text, gone.title, event_time=gone.event_time)])
     assert memory.seed().extraction.asked == 1
     assert len(model.prompts) == len(NAMES) + 1
 

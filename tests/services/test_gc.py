@@ -141,7 +141,7 @@ def test_more_than_half_is_refused_until_allowed(memory, notes: Path):
     plan = memory.plan_gc(missing=True)
     with pytest.raises(UsageError, match="would remove") as caught:
         memory.apply_gc(plan)
-    assert "--allow-large" in caught.value.hint
+    assert "gc --dry-run" in caught.value.hint
     assert len(memory.catalog.memories.ids()) == 15
     memory.apply_gc(plan, allow_large=True)
     assert all(left.protected for left in memory.catalog.memories.each())

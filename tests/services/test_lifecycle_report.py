@@ -214,7 +214,7 @@ def test_the_picture_is_a_file_that_is_not_replaced_unasked(command, tmp_path):
     assert root.find("{http://www.w3.org/2000/svg}title").text == "The lifecycle of all projects"
     again = command("--all", "--svg", str(target))
     assert again.returncode == 2
-    assert "--force" in again.stderr
+    assert "name another file" in again.stderr
     assert command("--all", "--svg", str(target), "--force").returncode == 0
     assert command("--all", "--svg", "-").stdout.startswith("<svg ")
 

@@ -114,7 +114,7 @@ def _row(item: Item, redactor: Redactor) -> Row:
 class PlanScreen(Screen[None]):
     """The plan of gc."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("backspace", "leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("backspace,escape", "leave", show=False)]
 
     app: "Explorer"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json, table, tell
-from ragmem.errors import EXIT_OK
+from ragmem.errors import EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
     from ragmem.services.code_report import CodeReport
@@ -24,10 +24,10 @@ def ingest_code(paths: Sequence[str], *, rebuild: bool, dry_run: bool, as_json: 
             bar.close()
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, "code": [report.shape() for report in reports]})
-        return EXIT_OK
-    for report in reports:
-        _say(report, quiet=quiet)
-    return EXIT_OK
+    else:
+        for report in reports:
+            _say(report, quiet=quiet)
+    return EXIT_FAILED if any(report.failed for report in reports) else EXIT_OK
 
 
 def _say(report: "CodeReport", *, quiet: bool) -> None:
@@ -41,6 +41,10 @@ def _say(report: "CodeReport", *, quiet: bool) -> None:
     made = "would be" if report.dry_run else "are"
     counted = f"{plural(report.symbols, 'symbol', 'symbols')} and {plural(report.edges, 'edge', 'edges')}"
     say(f"{counted} {made} in the graph; {report.seconds:.2f} s")
+    for path, reason in report.failed[:SHOWN]:
+        tell(printable(f"failed: {path}: {reason}"))
+    if len(report.failed) > SHOWN:
+        tell(f"... and {len(report.failed) - SHOWN:,} more failed; --json counts them by their reasons")
     if quiet:
         return
     for old, new in report.renamed[:SHOWN]:

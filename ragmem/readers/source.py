@@ -14,7 +14,7 @@ from ragmem.errors import SourceError
 from ragmem.readers import markdown, reflections
 from ragmem.readers.discover import Discovery, discover
 from ragmem.readers.fields import as_tags
-from ragmem.readers.files import ReadError, Reason, read_text, show
+from ragmem.readers.files import ReadError, Reason, failure, read_text, show
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 
@@ -113,9 +113,9 @@ def read_file(
     size, modified_ns = status.st_size, status.st_mtime_ns
     if unchanged and unchanged(path, size, modified_ns):
         return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
-    scope = projects.scope_of(path, spec)
     unread: list[str] = []
     try:
+        scope = projects.scope_of(path, spec)
         if spec.reader == "documents":
             drafts, warnings, unread = _read_document(
                 path, spec, settings=settings, modified_ns=modified_ns, scope=scope, documents=documents
@@ -127,6 +127,9 @@ def read_file(
             )
     except SourceError as error:
         return Reading(path, error=error, size=size, modified_ns=modified_ns)
+    except Exception as error:  # noqa: BLE001 - one file never stops the others
+        failed = ReadError(path, Reason.FORMAT, failure(error))
+        return Reading(path, error=failed, size=size, modified_ns=modified_ns)
     problem_of_all = None
     if not drafts:
         problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")

@@ -109,7 +109,7 @@ def serve(
     the libraries log as well.
     """
     bound_heap()  # no thread was started yet
-    for name in ("uvicorn", "asyncio"):
+    for name in ("uvicorn", "asyncio", "ragmem"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [Handler(log)], False
         logger.setLevel(logging.WARNING)

@@ -1,9 +1,11 @@
 """Compare the code on disk with what is stored of it, and parse what differs."""
 
 import hashlib
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from ragmem.domain.code import ParsedFile
 from ragmem.domain.redaction import Redactor
 from ragmem.readers.code import read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
-from ragmem.readers.files import ReadError, Reason, read_text
+from ragmem.readers.files import ReadError, Reason, failure, read_text
 from ragmem.services.progress import Progress
 
 SETTLED_NS = 2_000_000_000
@@ -22,7 +24,7 @@ UNSURE = 0
 """The time of such a file: it is opened again, and compared by its content."""
 
 HIDDEN = "[redacted]"
-"""What stands in the facts for a text that is a secret by what stands around it."""
+"""What stands in the facts for a literal that is a secret, before its place."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,18 @@ class CodeOnDisk:
     parsed: dict[str, ParsedFile] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """Files that went wrong, with the reason; they stay as they are known."""
+
+    def fail(self, path: str, error: Exception, before: Seen | None) -> None:
+        """Leave a file as it was; raises the error again where it is no fault of the file."""
+        self.failed.append((path, failure(error)))
+        self.parsed.pop(path, None)
+        self.touched.discard(path)
+        if before is None:
+            self.seen.pop(path, None)
+        else:
+            self.seen[path] = before
 
 
 def read_disk(
@@ -62,6 +76,9 @@ def read_disk(
             if error.reason is not Reason.VANISHED:
                 found.skipped.append((file.path, error.reason.value))
             continue
+        except Exception as error:  # noqa: BLE001 - one file never stops the others
+            found.fail(file.path, error, before)
+            continue
         modified = file.modified_ns if file.modified_ns < now - SETTLED_NS else UNSURE
         hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         seen = Seen(hashed, file.size, modified, before.links if before else "")
@@ -72,56 +89,116 @@ def read_disk(
             found.touched.add(file.path)
     progress.begin("read code", len(waiting))
     for path, text in waiting:
-        found.parsed[path] = parse(path, text, redactor=redactor)
+        try:
+            found.parsed[path] = parse(path, text, redactor=redactor)
+        except Exception as error:  # noqa: BLE001 - one file never stops the others
+            found.fail(path, error, known.get(path))
         progress.advance()
     return found
 
 
 def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
-    """Return a file as it is stored: nothing that is said of it shows a secret."""
+    """Return a file as it is stored: nothing that is said of it shows a secret.
+
+    Texts lose their secrets. A name stays as it is, and so does what links symbols, unless the name is a
+    secret by itself: then the same word stands in its place wherever it is named.
+    """
     file = read_code(path, text)
+    clean, hidden = redactor.redact(text)
     symbols = tuple(
         replace(symbol, doc=redactor.redact(symbol.doc)[0]) if symbol.doc else symbol
         for symbol in file.symbols
     )
-    facts = _without_secrets(file.facts, text, redactor=redactor)
-    return replace(file, purpose=redactor.redact(file.purpose)[0], symbols=symbols, facts=facts)
-
-
-def _without_secrets(facts: Mapping[str, Any], text: str, redactor: Redactor) -> Mapping[str, Any]:
-    """Return facts of which no text is a secret; what is one, the lines tell that it stands on."""
-    clean, hidden = redactor.redact(text)
+    file = replace(file, purpose=redactor.redact(file.purpose)[0], symbols=symbols)
     if not hidden:
-        return facts
+        return file
+    facts = _with_values(file.facts, _hidden_values(path, file.facts, text, clean, redactor))
+
+    @cache
+    def named(name: str) -> str:
+        told = _WORD.sub(lambda found: _word(found[0], clean, redactor), name)
+        return told if _NAME.fullmatch(told) else redactor.redact(told)[0]
+
+    return replace(
+        file,
+        module=named(file.module),
+        symbols=tuple(
+            replace(symbol, name=named(symbol.name), qualified=named(symbol.qualified)) for symbol in symbols
+        ),
+        facts={
+            relation: value if relation == "types" else _with_names(value, named)
+            for relation, value in facts.items()
+        },
+    )
+
+
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[\w.:$#@<>*/-]*")
+
+_VALUES = ("constants", "items", "puts")
+"""Facts whose second column holds literals of the code: what something is looked up by."""
+
+
+def _word(word: str, clean: str, redactor: Redactor) -> str:
+    """Return a word of a name, or what stands for one that is a secret by itself: a word of its kind."""
+    if word in clean:
+        return word
+    told, hidden = redactor.redact(word)
+    return "_".join(_WORD.findall(told)) if hidden else word
+
+
+def _hidden_values(
+    path: str, facts: Mapping[str, Any], text: str, clean: str, redactor: Redactor
+) -> dict[str, str]:
+    """Return literal -> what stands for it, of those that are secrets by themselves or by their lines.
+
+    Each has another, so that what is looked up by one is not found by another.
+    """
     lines = text.split("\n")
     told: dict[str, str] = {}
-    for one in dict.fromkeys(_texts(facts)):
+    rows = (row for relation in _VALUES for row in facts.get(relation, ()))
+    for one in dict.fromkeys(value for row in rows for value in _texts(row[1])):
         if one in text and one not in clean:
             # By themselves, for what is marked as private may be pages of code.
             around = "\n".join(line for line in lines if one in line)
             if one not in redactor.redact(around)[0]:
-                shown = redactor.redact(one)[0]
-                told[one] = shown if shown != one else HIDDEN
-    return {name: _retold(value, told) for name, value in facts.items()} if told else facts
+                told[one] = f"{HIDDEN} {path}:{len(told) + 1}"
+    return told
 
 
-def _texts(facts: object) -> Iterator[str]:
-    """Yield the texts of facts, but for the keys of mappings, which are names in the code."""
-    if isinstance(facts, str):
-        yield facts
-    elif isinstance(facts, Mapping | list | tuple):
-        for one in facts.values() if isinstance(facts, Mapping) else facts:
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
             yield from _texts(one)
 
 
-def _retold(facts: Any, told: Mapping[str, str]) -> Any:
+def _with_values(facts: Mapping[str, Any], told: Mapping[str, str]) -> dict[str, Any]:
+    def shown(value: Any) -> Any:
+        if isinstance(value, str):
+            return told.get(value, value)
+        return [shown(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return {
+        relation: [[row[0], shown(row[1]), *row[2:]] for row in rows]
+        if told and relation in _VALUES
+        else rows
+        for relation, rows in facts.items()
+    }
+
+
+def _with_names(facts: Any, named: Callable[[str], str]) -> Any:
+    """Return facts with other names; the row of a scope keeps its keys and its kind."""
     if isinstance(facts, str):
-        return told.get(facts, facts)
+        return named(facts)
     if isinstance(facts, Mapping):
-        return {name: _retold(one, told) for name, one in facts.items()}
-    if isinstance(facts, list | tuple):
-        return [_retold(one, told) for one in facts]
-    return facts
+        if "kind" in facts:
+            return {
+                key: value if key == "kind" else _with_names(value, named) for key, value in facts.items()
+            }
+        return {named(key): _with_names(value, named) for key, value in facts.items()}
+    return [_with_names(one, named) for one in facts] if isinstance(facts, list | tuple) else facts
 
 
 def _text(path: Path) -> str:

@@ -28,6 +28,8 @@ class CodeReport:
     relinked: list[str] = field(default_factory=list)
     """Files that are as they were, and refer to what is not."""
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """Files that went wrong, with the reason; what was known of them stays."""
     problems: dict[str, str] = field(default_factory=dict)
     symbols: int = 0
     edges: int = 0
@@ -55,6 +57,7 @@ class CodeReport:
             "gone": self.gone,
             "renamed": [{"old": old, "new": new} for old, new in self.renamed],
             "relinked": len(self.relinked),
+            "failed": _by_reason(self.failed),
             "skipped": _by_reason(self.skipped),
             "problems": _by_reason(self.problems.items()),
             "symbols": self.symbols,

@@ -12,7 +12,7 @@ from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_i
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
-from ragmem.readers.files import show
+from ragmem.readers.files import failure, show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import files_of_folder, read_file
 from ragmem.services.progress import Progress, Silent
@@ -184,7 +184,11 @@ def _drafts_of_paths(
                 )
                 for draft in reading.drafts
             ]
-            empty = _new_and_empty(found, catalog)
+            try:
+                empty = _new_and_empty(found, catalog)
+            except Exception as error:  # noqa: BLE001 - one file never stops the others
+                problems.append(f'cannot read "{file}": {failure(error)}')
+                continue
             drafts += [draft for draft in found if draft.uri not in empty]
             warnings += [f"{file}: {warning}" for warning in reading.warnings]
             unread += reading.unread

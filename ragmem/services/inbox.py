@@ -17,6 +17,7 @@ from ragmem.domain.lifecycle import PROTECTED_TYPES, entry_type
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.errors import SourceError, StorageError, StoreBusyError
 from ragmem.inbox import folder_in, reading
+from ragmem.readers.files import failure
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.inbox_drafts import drafts_of
 from ragmem.services.inbox_waiting import names_in
@@ -185,12 +186,15 @@ def _read(
     try:
         write = reading.read(str(path))
         drafts = identified(catalog, drafts_of(write, catalog=catalog, projects=projects, settings=settings))
+        # Here the secrets of a draft are taken out, before anything of it is judged or kept.
+        return _Item(path, [_judged(draft, settings, now=now) for draft in drafts])
     except FileNotFoundError:
         return _Item(path, [])
     except (SourceError, OSError):
         return None
-    # Here the secrets of a draft would be taken out, before anything of it is judged or kept.
-    return _Item(path, [_judged(draft, settings, now=now) for draft in drafts])
+    except Exception as error:  # noqa: BLE001 - one write never stops the others
+        failure(error)
+        return None
 
 
 def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Judged:

@@ -14,12 +14,12 @@ from ragmem.config import Settings
 from ragmem.domain.code import Edge
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.code_files import CodeFiles, find_code, root_of
-from ragmem.readers.files import show
+from ragmem.readers.files import failure, show
 from ragmem.readers.git_history import head_of
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity
 from ragmem.services.code_moves import committed, led_to, moved
 from ragmem.services.code_on_disk import CodeOnDisk, read_disk
-from ragmem.services.code_relinking import relink
+from ragmem.services.code_relinking import Relinked, linked, relink
 from ragmem.services.code_report import CodeReport
 from ragmem.services.progress import Progress
 from ragmem.services.scope import finder, remember_projects
@@ -27,7 +27,7 @@ from ragmem.services.scope import finder, remember_projects
 LOCK_NAME = "code.lock"
 """Held by who ingests code: a second one waits, and then finds nothing left to do."""
 
-RULES = f"{__version__}/2"
+RULES = f"{__version__}/3"
 """What the files were read by: another release may find more in the same file."""
 
 _TRIES = 5
@@ -180,7 +180,8 @@ def _plan(
     if not (disk.parsed or gone or not standing.complete):
         return _Plan(standing, report, head, renames=renames, due=bool(renames))
     whole = anew or dry_run or not standing.complete
-    relinked = relink(writing, standing, known, disk, gone, whole=whole)
+    relinked = _relinked(writing, standing, known, disk, gone, whole=whole)
+    report = _report(compared, renames)
     rows = list(_rows(relinked.edges, {**compared.kept, **disk.seen}, disk))
     report.relinked = [row.path for row in rows if row.edges is not None and row.parsed is None]
     if dry_run:
@@ -189,6 +190,31 @@ def _plan(
         report.symbols = sum(len(file.symbols) for file in relinked.files)
         report.edges = sum(map(len, relinked.edges.values()))
     return _Plan(standing, report, head, gone, rows, renames, due=True)
+
+
+def _relinked(
+    writing: CodeWriting,
+    standing: Standing,
+    known: Mapping[str, Seen],
+    disk: CodeOnDisk,
+    gone: Sequence[str],
+    *,
+    whole: bool,
+) -> Relinked:
+    """Link what changed; a file that cannot be linked, even by itself, stays as it was."""
+    try:
+        return relink(writing, standing, known, disk, gone, whole=whole)
+    except Exception as error:
+        failure(error)
+        before = len(disk.failed)
+        for path, file in list(disk.parsed.items()):
+            try:
+                linked([file])
+            except Exception as own:  # noqa: BLE001 - one file never stops the others
+                disk.fail(path, own, known.get(path))
+        if len(disk.failed) == before:
+            raise
+    return relink(writing, standing, known, disk, gone, whole=whole)
 
 
 def _rows(edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeOnDisk) -> Iterable[FileRows]:
@@ -224,5 +250,6 @@ def _report(compared: _Compared, renames: Sequence[Rename]) -> CodeReport:
             report.new.append(path)
     report.unchanged += len(compared.kept)
     report.skipped = [*((show(one.path), one.reason) for one in compared.listed.skipped), *disk.skipped]
+    report.failed = list(disk.failed)
     report.problems = {path: file.problem for path, file in disk.parsed.items() if file.problem}
     return report

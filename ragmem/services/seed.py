@@ -15,6 +15,7 @@ from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
 from ragmem.readers.discover import Discovery
 from ragmem.readers.documents.reading import Documents
+from ragmem.readers.files import failure
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
@@ -221,9 +222,14 @@ def _seed_source(
             continue
         if exists:
             reading = replace(reading, drafts=tuple(identified(catalog, reading.drafts)))
-        judged = _note(
-            reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
-        )
+        try:
+            judged = _note(
+                reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
+            )
+        except Exception as error:  # noqa: BLE001 - one file never stops the others
+            tally.failed += 1
+            report.problems.append(Problem(spec.name, str(path), failure(error)))
+            continue
         if gave_up(reading):
             writer.batch.files.append(seen.given_up(reading))
         if reading.error is not None:

@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,7 +24,7 @@ from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import SOURCE
 from ragmem.errors import SourceError
 from ragmem.readers import transcripts as readers
-from ragmem.readers.files import show
+from ragmem.readers.files import failure, show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import moment_of
 from ragmem.services.judge import Judged, judge, rules_version
@@ -111,7 +112,13 @@ def capture(
     except SourceError as error:
         done.failed = str(error)
     except OSError as error:
+        if error.errno is not None:
+            failure(error)
         done.failed = (error.strerror or str(error)).lower()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:  # noqa: BLE001 - one file never stops the others
+        done.failed = failure(error)
     finally:
         os.close(descriptor)
     return done

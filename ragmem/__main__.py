@@ -144,9 +144,11 @@ def _complain(message: str, hint: str) -> None:
 
 
 def _say_beside(text: str) -> None:
+    from ragmem.domain.widths import without_controls
+
     encoding = sys.stderr.encoding or "utf-8"
     try:
-        sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.write(without_controls(text).encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
     except OSError:
         # Nobody can be told; the exit code still says it.

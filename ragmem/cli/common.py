@@ -1,6 +1,7 @@
 """What every command shares: opening the memory, and one way of writing to people and to programs."""
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -71,15 +72,32 @@ def show_unless_named(context: typer.Context, show: Callable[..., int], *, group
 
 
 def say(text: str = "") -> None:
-    """Write a line of the answer to stdout, in whatever encoding stdout has."""
+    """Write a line of the answer to stdout, in its encoding, without what drives a terminal."""
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.write(_shown(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def tell(text: str) -> None:
-    """Write a line beside the answer (progress, hints, warnings) to stderr."""
+    """Write a line beside the answer (progress, hints, warnings) to stderr, likewise."""
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stderr.write(_shown(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+_STYLE = f"\ufdd0{os.urandom(8).hex()}:"
+"""Begins a style until it is written: what is stored cannot know it."""
+
+_STYLES = re.compile(f"{_STYLE}([0-9;]*)m")
+
+
+def _shown(text: str) -> str:
+    from ragmem.domain.widths import without_controls
+
+    return _STYLES.sub("\x1b[\\1m", without_controls(text))
+
+
+def styled(text: str, codes: str) -> str:
+    """Return the text in a style of the terminal, on one with colours; only `say` and `tell` can write it."""
+    return f"{_STYLE}{codes}m{text}{_STYLE}0m" if colours() and text else text
 
 
 def standard_input(limit: int) -> bytes:
@@ -91,11 +109,13 @@ def standard_input(limit: int) -> bytes:
 
 def say_json(value: Any, *, lines: bool = False) -> None:
     """Write a JSON document (indented) or one JSON line to stdout, UTF-8 whatever the locale."""
+    from ragmem.domain.widths import escaped_controls
+
     options = orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
     if not lines:
         options |= orjson.OPT_INDENT_2
     sys.stdout.flush()
-    sys.stdout.buffer.write(orjson.dumps(value, default=_plain, option=options) + b"\n")
+    sys.stdout.buffer.write(escaped_controls(orjson.dumps(value, default=_plain, option=options)) + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -121,12 +141,12 @@ def colours() -> bool:
 
 def dim(text: str) -> str:
     """Return the text set back on a terminal with colours."""
-    return f"\x1b[2m{text}\x1b[0m" if colours() and text else text
+    return styled(text, "2")
 
 
 def bold(text: str) -> str:
     """Return the text set forth on a terminal with colours."""
-    return f"\x1b[1m{text}\x1b[0m" if colours() and text else text
+    return styled(text, "1")
 
 
 def printable(text: str) -> str:

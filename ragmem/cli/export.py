@@ -89,9 +89,7 @@ def export(
             counts = Contents(memory.catalog.database).counts(selection)
         elif file == STDOUT:
             sys.stdout.flush()
-            export_lines(
-                memory.catalog, sys.stdout.buffer.write, selection=selection, now=moment, progress=bar
-            )
+            export_lines(memory.catalog, _write, selection=selection, now=moment, progress=bar)
             sys.stdout.buffer.flush()
             return EXIT_OK
         else:
@@ -108,3 +106,10 @@ def export(
         what = plural(counts["memories"], "memory", "memories")
         say(f"would write {what}" if dry_run else printable(f"{file}: {what}, {size(written)}"))
     return EXIT_OK
+
+
+def _write(lines: bytes) -> object:
+    """Write lines to standard output; to a terminal with escapes for what would drive it."""
+    from ragmem.domain.widths import escaped_controls
+
+    return sys.stdout.buffer.write(escaped_controls(lines) if sys.stdout.isatty() else lines)

@@ -11,11 +11,11 @@ from ragmem.cli.common import (
     JsonOption,
     LimitOption,
     bold,
-    colours,
     open_memory,
     printable,
     say,
     say_json,
+    styled,
     table,
 )
 from ragmem.errors import EXIT_OK, UsageError
@@ -106,7 +106,7 @@ def _say_charts(drawn: "Sheet") -> None:
 
 
 def _painted(text: str, tone: "Tone") -> str:
-    return f"\x1b[{_COLOURS[tone]}m{text}\x1b[0m" if colours() and text else text
+    return styled(text, str(_COLOURS[tone]))
 
 
 def _say_tables(report: "LifecycleReport") -> None:

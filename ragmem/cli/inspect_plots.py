@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, bold, colours, open_memory, say, say_json, tell
+from ragmem.cli.common import JsonOption, bold, open_memory, say, say_json, styled, tell
 from ragmem.cli.inspect_lines import AllOption, ProjectOption, asked_projects
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -136,4 +136,4 @@ def say_plots(plots: "Iterable[Plot]") -> None:
 
 
 def _painted(text: str, tone: "Tone") -> str:
-    return f"\x1b[{_COLOURS[tone]}m{text}\x1b[0m" if colours() and text else text
+    return styled(text, str(_COLOURS[tone]))

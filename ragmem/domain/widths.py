@@ -1,5 +1,6 @@
 """How wide a text is in a terminal, or in a monospaced font, in narrow letters."""
 
+import re
 import unicodedata
 
 
@@ -31,3 +32,22 @@ def padded(text: str, width: int) -> str:
     """Return a text that is exactly `width` letters wide: cut, or with spaces behind it."""
     shown = fitted(text, width)
     return shown + " " * (width - letters(shown))
+
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def without_controls(text: str) -> str:
+    """Return the text with a replacement character for each character that could drive a terminal.
+
+    These are the controls but for the line end and the tab, the line and paragraph separators, and the marks,
+    overrides and isolates of direction.
+    """
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def escaped_controls(document: bytes) -> bytes:
+    """Return a JSON document that says the same, with escapes for what could drive a terminal."""
+    text = document.decode("utf-8", "surrogatepass")
+    escaped = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return document if escaped == text else escaped.encode("utf-8", "surrogatepass")

@@ -49,7 +49,7 @@ _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFI
 
 
 def failure(error: Exception) -> str:
-    """Return in one line, without secrets, why one file failed; a log, where there is one, gets the traceback.
+    """Return in one line, without secrets, why one file failed; a log gets the traceback.
 
     Raises the error again where it is no fault of the file: a full disk, memory that is short, or a store
     that is busy or damaged.

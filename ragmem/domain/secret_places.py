@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragmem.domain.secret_values import STAND_INS, Secret, is_mixed, is_ordinary, is_random, stands_in
+from ragmem.domain.secret_values import STAND_INS, Secret, is_mixed, is_ordinary, is_random, is_safe, stands_in
 
 MIN_KEY_LETTERS = 32
 """Letters within a private key block; with fewer it shows only what one looks like."""
@@ -97,12 +97,44 @@ def in_files(text: str, raw: bytes) -> Iterator[Secret]:
         for found in _PGPASS.finditer(text):
             if not is_ordinary(found["value"]) and (is_mixed(found["value"])):
                 yield Secret(*found.span("value"), "password")
+    yield from _in_pairs(text, raw)
     if b"Secret" in raw and b"kind" in raw:
         behind = 0
         for kind in _KIND.finditer(text):
             if kind.start() >= behind:
                 first, behind = _manifest(text, kind.start(), behind)
                 yield from _of_manifest(text, first, behind)
+
+
+def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords of `name:password@tcp(host)`, of `name:password@host`, and of the code that a Wi-Fi shows."""
+    at = raw.find(b"@")
+    while at >= 0:
+        # In most addresses of mail no colon stands before.
+        low = max(0, at - MOST_PAIR)
+        if (
+            raw.rfind(b":", low, at) > 0
+            and (found := _PAIR.search(text, low, at))
+            and not is_ordinary(found["value"])
+            and (is_safe(found["value"]) or _PROTOCOL.match(text, at))
+        ):
+            yield Secret(*found.span("value"), "password")
+        at = raw.find(b"@", at + 1)
+    for sought, pattern in _SOUGHT:
+        at = raw.find(sought)
+        while at >= 0:
+            if (found := pattern.match(text, at)) and not is_ordinary(found["value"]):
+                yield Secret(*found.span("value"), "secret" if sought[:1] == b"o" else "password")
+            at = raw.find(sought, at + 1)
+
+
+MOST_PAIR = 80
+_PAIR = re.compile(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
+_PROTOCOL = re.compile(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
+_SOUGHT = (
+    (b"WIFI:", re.compile(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
+    (b"otpauth://", re.compile(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
+)
 
 
 def _manifest(text: str, at: int, low: int) -> tuple[int, int]:

@@ -49,9 +49,7 @@ _CLIENTS: dict[str, str] = {
     "x": "ffmpeg",
     "i": "nmcli",
 }
-_OPTIONS = {
-    option: frozenset(commands.split()) for option, commands in _CLIENTS.items()
-}
+_OPTIONS = {option: frozenset(commands.split()) for option, commands in _CLIENTS.items()}
 _ALL = frozenset().union(*_OPTIONS.values())
 _GLUED = frozenset({"p", "P", "hp", "w", "a"})
 """Options that take their value also without a blank."""
@@ -76,7 +74,8 @@ _MSBUILD = re.compile(
     r"[=:][\"']?(?P<value>[^\s\"'`,;<>|\\]{4,256}+)"
 )
 _SLASH = re.compile(
-    r"(?<=[ \t])/(?:p|rp|pwd|pass|password|pw)(?::|[ \t]{1,2})[\"']?(?P<value>[^\s\"'`,;<>|\\/][^\s\"'`,;<>|\\]{3,128}+)", re.IGNORECASE
+    r"(?<=[ \t])/(?:p|rp|pwd|pass|password|pw)(?::|[ \t]{1,2})[\"']?(?P<value>[^\s\"'`,;<>|\\/][^\s\"'`,;<>|\\]{3,128}+)",
+    re.IGNORECASE,
 )
 _PASS_SOURCE = re.compile(r"(?<=[\s=\"'])pass:(?P<value>[^\s\"'`,;<>|\\]{4,128}+)")
 """A password as OpenSSL takes it."""
@@ -85,7 +84,9 @@ _USER = re.compile(
     r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?(?P<user>[^\s:\"'%$]{1,64})(?P<mark>[:%])"
     r"(?P<value>[^\s\"'`,;<>()\[\]{}|\\]{4,256}+)"
 )
-_USER_CLIENT = re.compile(r"\b(?:curl|https?|httpie|wget|ab|xh|smbclient|rpcclient|net|smbget|git|svn|elasticdump|hurl)\b")
+_USER_CLIENT = re.compile(
+    r"\b(?:curl|https?|httpie|wget|ab|xh|smbclient|rpcclient|net|smbget|git|svn|elasticdump|hurl)\b"
+)
 _SLASHED = re.compile(
     r"\b(?:sqlplus|exp|imp|expdp|impdp|rman|sqlldr|connect|CONNECT|conn|sqlcl|sql)[ \t][^\n|;]{0,60}?\b"
     r"[A-Za-z][\w$#]{0,30}/\\?[\"']?(?P<value>[^\s\"'/@\\]{4,64}+)\\?[\"']?@[\w/]"
@@ -128,7 +129,20 @@ def in_clients(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 _PLACES = (
     (b"echo ", _PIPED),
     (b"printf ", _PIPED),
-    *((name, _SLASHED) for name in (b"sqlplus", b"expdp", b"impdp", b"rman ", b"sqlldr", b"connect ", b"CONNECT ", b"conn ", b"sqlcl")),
+    *(
+        (name, _SLASHED)
+        for name in (
+            b"sqlplus",
+            b"expdp",
+            b"impdp",
+            b"rman ",
+            b"sqlldr",
+            b"connect ",
+            b"CONNECT ",
+            b"conn ",
+            b"sqlcl",
+        )
+    ),
 )
 
 
@@ -140,7 +154,9 @@ def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
             found = _SHORT.match(text, at + 1)
             if found and (found["blank"] or found["option"] in _GLUED):
                 value = found["value"]
-                if _takes(text, at, found["option"]) and _is_argument(value, found["option"], found["mark"] is not None):
+                if _takes(text, at, found["option"]) and _is_argument(
+                    value, found["option"], found["mark"] is not None
+                ):
                     start = found.start("value")
                     if found["option"] in {"u", "U"}:
                         start, value = _behind_user(found)
@@ -162,7 +178,10 @@ def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
         at = raw.find(b"pass:", at + 1)
 
 
-_SOUGHT = tuple(f" -{option}".encode() for option in ("p", "P", "w", "a", "s ", "A", "X", "c ", "u", "U", "hp", "k ", "N ", "e "))
+_SOUGHT = tuple(
+    f" -{option}".encode()
+    for option in ("p", "P", "w", "a", "s ", "A", "X", "c ", "u", "U", "hp", "k ", "N ", "e ")
+)
 
 
 def _behind_user(found: re.Match[str]) -> tuple[int, str]:
@@ -189,7 +208,9 @@ def _is_argument(value: str, option: str, quoted: bool) -> bool:
     if option in {"u", "U"}:
         value = value.partition(":")[2] or value.partition("%")[2]
         return len(value) >= MIN_OPTION and not is_ordinary(value) and (quoted or is_chosen(value))
-    if re.fullmatch(r"\d+(?::\d+)?", value) or re.match(r"(?:tcp|udp|ssh|--?\w)|[\w./-]+/[\w./-]*\Z|\w+[:=]\S", value):
+    if re.fullmatch(r"\d+(?::\d+)?", value) or re.match(
+        r"(?:tcp|udp|ssh|--?\w)|[\w./-]+/[\w./-]*\Z|\w+[:=]\S", value
+    ):
         return False
     return is_chosen(value) or (quoted and not value.isalpha())
 
@@ -258,11 +279,24 @@ def in_options(text: str, raw: bytes) -> Iterator[Secret]:
         at = raw.find(sought)
         while at >= 0:
             # The option begins some letters before its telling end.
-            low = max(text.rfind(" ", max(0, at - 48), at), text.rfind("\n", max(0, at - 48), at), text.rfind('"', max(0, at - 48), at), text.rfind("'", max(0, at - 48), at)) + 1
+            low = (
+                max(
+                    text.rfind(" ", max(0, at - 48), at),
+                    text.rfind("\n", max(0, at - 48), at),
+                    text.rfind('"', max(0, at - 48), at),
+                    text.rfind("'", max(0, at - 48), at),
+                )
+                + 1
+            )
             found = _LONG_OPTION.match(text, low) if text[low : low + 1] in {"-", "/"} else None
             if found and found.end("name") > at and _is_given(found, kind):
                 yield Secret(*found.span("value"), kind)
-            elif text[low : low + 1] in {"-", "/"} and (found := _MSBUILD.match(text, low)) and is_chosen(found["value"]) and not is_ordinary(found["value"]):
+            elif (
+                text[low : low + 1] in {"-", "/"}
+                and (found := _MSBUILD.match(text, low))
+                and is_chosen(found["value"])
+                and not is_ordinary(found["value"])
+            ):
                 yield Secret(*found.span("value"), kind)
             at = raw.find(sought, at + 1)
     for sought_user in (b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "):
@@ -295,10 +329,14 @@ def _is_given(found: re.Match[str], kind: str) -> bool:
     sure = _SURE.search(found["name"])
     if len(value) < 8:
         return False
-    return is_random(value) and (bool(sure) or not (HEX.fullmatch(value) or UUID.fullmatch(value)) and len(value) >= 16)
+    return is_random(value) and (
+        bool(sure) or not (HEX.fullmatch(value) or UUID.fullmatch(value)) and len(value) >= 16
+    )
 
 
-_SURE = re.compile(r"(?i)api|access|auth|secret|private|signing|encrypt|master|client|token|license|service|account|user")
+_SURE = re.compile(
+    r"(?i)api|access|auth|secret|private|signing|encrypt|master|client|token|license|service|account|user"
+)
 
 
 _PRINTING = re.compile(
@@ -329,7 +367,7 @@ MOST_COMMAND = 300
 _PRINTERS = tuple(
     name.replace("~", " ").encode()
     for name in (
-        "secrets/ .pgpass .netrc .secret .pass get-secret-value get-parameter access-token echo~$ echo~\\$ echo~\"$ printenv vault~ bao~ "
+        'secrets/ .pgpass .netrc .secret .pass get-secret-value get-parameter access-token echo~$ echo~\\$ echo~"$ printenv vault~ bao~ '
         "kubectl~ secrets~versions pass~show gopass op~read op~item bw~get lpass rbw~get keepassxc find-generic find-internet secret-tool "
         "config:get auth:token auth~token doppler infisical chamber~read sops~ openssl~ pwgen xkcdpass makepasswd terraform~output "
         "tofu~output pulumi~config keyring~get credstash berglas whoami~-t keyvault acr~credential account~keys npm~token mkpasswd "
@@ -348,7 +386,11 @@ def printed(text: str, raw: bytes) -> Iterator[Secret]:
             continue
         ends = [end for mark in ("\n", "\\n") if (end := text.find(mark, at, at + MOST_COMMAND)) >= 0]
         line_end = min(ends, default=min(len(text), at + MOST_COMMAND))
-        starts = [start + len(mark) for mark in ("\n", "\\n") if (start := text.rfind(mark, max(0, at - MOST_COMMAND), at)) >= 0]
+        starts = [
+            start + len(mark)
+            for mark in ("\n", "\\n")
+            if (start := text.rfind(mark, max(0, at - MOST_COMMAND), at)) >= 0
+        ]
         line = max(starts, default=max(0, at - MOST_COMMAND))
         behind = line_end
         if not (found := _PRINTING.search(text, line, line_end)):
@@ -388,7 +430,7 @@ _CALLED = tuple(
     b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( uthentication( onnect( onnection( PDO( "
     b"bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
-_PLACE = re.compile(r"[/:@.\\]|\d+\Z")
+_PLACE = re.compile(r"[/:@.\\]|\A\d+\Z")
 
 
 def in_calls(text: str, raw: bytes) -> Iterator[Secret]:
@@ -402,6 +444,11 @@ def in_calls(text: str, raw: bytes) -> Iterator[Secret]:
                 first = bool(strings) and "," not in text[found.start("arguments") : strings[0].start()]
                 for one in strings[1 if first else 0 :]:
                     value = one["value"]
-                    if len(value) >= MIN_ARGUMENT and not _PLACE.search(value) and is_safe(value) and not is_ordinary(value):
+                    if (
+                        len(value) >= MIN_ARGUMENT
+                        and not _PLACE.search(value)
+                        and is_safe(value)
+                        and not is_ordinary(value)
+                    ):
                         yield Secret(*one.span("value"), "password")
             at = raw.find(name, at + len(name))

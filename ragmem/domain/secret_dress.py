@@ -160,7 +160,9 @@ class Undressed:
     def _place(self, at: int) -> tuple[int, int]:
         part = bisect_right(self._places, at) - 1
         start, end = self._spans[part]
-        size = (self._places[part + 1] if part + 1 < len(self._places) else len(self.text)) - self._places[part]
+        size = (self._places[part + 1] if part + 1 < len(self._places) else len(self.text)) - self._places[
+            part
+        ]
         # A part that stands for another is one thing; any other is as long as what it says.
         if size == end - start:
             return start + at - self._places[part], start + at - self._places[part] + 1

@@ -1,7 +1,7 @@
 """Find the values that are given to a telling name, in code, settings, commands, headers and prose."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from ragmem.domain.secret_values import (
     HEX,
@@ -47,9 +47,7 @@ _VALUE = (
 _SUFFIX = (
     r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value|base|b64|base64|text|plain)){0,2}"
 )
-_AFTER = (
-    rf"(?:{_QUOTE}|[*\]_~]){{0,4}}(?:[ \t]?\([^()\n\"'=]{{1,32}}\))?(?:{_QUOTE}|\*){{0,2}}(?:[ \t]{{0,8}}+(?!value=))?"
-)
+_AFTER = rf"(?:{_QUOTE}|[*\]_~]){{0,4}}(?:[ \t]?\([^()\n\"'=]{{1,32}}\))?(?:{_QUOTE}|\*){{0,2}}(?:[ \t]{{0,8}}+(?!value=))?"
 _LOOSE = (
     r":[ \t]?&?\*?[A-Za-z]\w{0,15}[ \t]?=(?=[ \t]?\\{0,3}[\"'`])"
     r"|(?:,|(?=\s|\\n))(?:\s|\\n){0,40}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]?[:=]"
@@ -82,9 +80,7 @@ _TOLD = re.compile(
 _REST = re.compile(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
 """What belongs to a value without quotes behind its first `:`, `=` or `&`."""
 
-_IN_CONNECTION = re.compile(
-    rf"[ \t]{{0,4}}=[ \t]{{0,4}}(?P<bare>[^;\s\"'<>&]{{{MIN_IN_CONNECTION},256}}+)"
-)
+_IN_CONNECTION = re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}(?P<bare>[^;\s\"'<>&]{{{MIN_IN_CONNECTION},256}}+)")
 _CONNECTION = re.compile(
     r"(?i)(?:server|data source|host|user ?id|uid|user|username|jdbc:[a-z]+|database|initial catalog|dbname"
     r"|port)[ \t]?[=:]"
@@ -132,7 +128,9 @@ _NAMED = {
     b"sid=": "sid",
     b".sid": "sid",
     b"psk": "psk",
-    **dict.fromkeys((b"_pass", b"pass=", b"pass =", b"pass:", b'pass"', b"pass'", b"pass\\", b"pass?", b"pass>"), "pass"),
+    **dict.fromkeys(
+        (b"_pass", b"pass=", b"pass =", b"pass:", b'pass"', b"pass'", b"pass\\", b"pass?", b"pass>"), "pass"
+    ),
     **dict.fromkeys((b"_pw", b"pw=", b"pw =", b"pw:", b'pw"', b"pw'", b"pw\\"), "pw"),
     b"mdp": "mdp",
     b"securestring": "secret",
@@ -156,6 +154,7 @@ _TAILS = {
     b"password": re.compile(r"(?i:password(?:s(?=[ \t]{0,4}[:=]))?)"),
 }
 """What a name is as a whole, where more belongs to it than what is looked for."""
+
 
 def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the values of telling names; `raw` is the text in ASCII, `small` that in small letters."""
@@ -187,13 +186,15 @@ def _end_of_name(text: str, raw: bytes, at: int, sought: bytes, name: str) -> in
 
 
 _SHORT_NAMES = frozenset({"pass", "pw", "mdp"})
-_OWNER = re.compile(r"(?:root|bind|admin|user|db|my|sql|smtp|mail|ldap|login|proxy|usr|svc|app)$", re.IGNORECASE)
+_OWNER = re.compile(
+    r"(?:root|bind|admin|user|db|my|sql|smtp|mail|ldap|login|proxy|usr|svc|app)$", re.IGNORECASE
+)
 """What stands right before `pass` and `pw`, which are the end of many a word."""
 
 
 def _given(
     text: str, raw: bytes, small: bytes, at: int, behind: int, name: str, end: int
-) -> Iterator[Secret]:
+) -> Generator[Secret, None, int]:
     """Yield the value of the name that stands from `at` to `behind`, and return from where on to look for the next."""
     found = _ASSIGNED.match(text, behind)
     if found is None and name in _IN_PROSE and raw[behind : behind + 1] in _TOLD_AFTER:
@@ -283,7 +284,11 @@ def _is_secret(
     setting: bool = False,
 ) -> bool:
     if kind_of(name) == "password":
-        return len(value) >= MIN_PASSWORD and not is_ordinary(value) and _is_password(name, value, quoted=quoted, told=told, setting=setting)
+        return (
+            len(value) >= MIN_PASSWORD
+            and not is_ordinary(value)
+            and _is_password(name, value, quoted=quoted, told=told, setting=setting)
+        )
     if len(value) < MIN_VALUE or is_ordinary(value):
         return False
     if told:
@@ -316,7 +321,15 @@ def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bo
     if value.isdigit():
         return len(value) >= (MIN_PASSWORD if setting else MIN_BARE)
     if value.isalpha() or not any(map(str.isdigit, value)):
-        if is_name(value) or (name == "pass" and not setting) or (value.isalpha() and not setting and not (quoted and value.islower() and len(value) >= MIN_BARE)):
+        if (
+            is_name(value)
+            or (name == "pass" and not setting)
+            or (
+                value.isalpha()
+                and not setting
+                and not (quoted and value.islower() and len(value) >= MIN_BARE)
+            )
+        ):
             return False
         return setting or quoted or is_chosen(value)
     return quoted or setting or ((is_mixed(value) or is_chosen(value)) and (len(value) >= MIN_BARE))

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragmem.domain.secret_values import STAND_INS, Secret, is_mixed, is_ordinary, is_random, is_safe, stands_in
+from ragmem.domain.secret_values import (
+    STAND_INS,
+    Secret,
+    is_mixed,
+    is_ordinary,
+    is_random,
+    is_safe,
+    stands_in,
+)
 
 MIN_KEY_LETTERS = 32
 """Letters within a private key block; with fewer it shows only what one looks like."""

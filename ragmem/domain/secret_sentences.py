@@ -34,7 +34,9 @@ _TOLD = re.compile(
 )
 """Behind the name: what it is the password of, a verb or a mark, the password."""
 
-_SIDE = re.compile(rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)")
+_SIDE = re.compile(
+    rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)"
+)
 """Right behind the name: `with password ...`."""
 
 _BELOW = re.compile(
@@ -59,15 +61,38 @@ _PAIR = re.compile(
 )
 """Behind `login`: a name and a password."""
 
-_CODES = ("recovery", "backup", "licen", "activation", "product key", "serial", "2fa", "mfa", "otp", "totp", "one-time")
-_CODES_MORE = ("security code", "unlock", "puk", "einmal", "wiederherstellung", "setup key", "voucher", "registration")
+_CODES = (
+    "recovery",
+    "backup",
+    "licen",
+    "activation",
+    "product key",
+    "serial",
+    "2fa",
+    "mfa",
+    "otp",
+    "totp",
+    "one-time",
+)
+_CODES_MORE = (
+    "security code",
+    "unlock",
+    "puk",
+    "einmal",
+    "wiederherstellung",
+    "setup key",
+    "voucher",
+    "registration",
+)
 _CODE = re.compile(
     r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password|passwort|phrase|seed"
     r"|login|is|for|ist|lautet|of|my|the|your|card|sim|unlock|activation|two|factor)\b){0,5})"
     r"[\"'`*)]{0,3}[ \t]{0,3}(?:[:=\uff1a>→-]{1,2})?(?:\s|\\n|[-*>`\"']|\d{1,2}[.)](?=\s)){0,12}"
     r"(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){2,8}+|[A-Z2-7]{16,64}=*|[A-Za-z0-9]{4,8}-[A-Za-z0-9]{4,8}|\d{6,10})(?![\w-])"
 )
-_MORE_CODES = re.compile(r"(?:\s|\\n|[-*>`,;|\"']|\d{1,2}[.)](?=\s)){1,12}(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,8}+|\d{6,10})(?![\w-])")
+_MORE_CODES = re.compile(
+    r"(?:\s|\\n|[-*>`,;|\"']|\d{1,2}[.)](?=\s)){1,12}(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,8}+|\d{6,10})(?![\w-])"
+)
 
 _PIN = re.compile(
     r"(?<![A-Za-z0-9_])(?:(?:PIN|PUK|CVV|CVC|Pin)(?![A-Za-z0-9_=\[(]))(?:[ -]?(?:[Cc]ode|[Nn]ummer|[Nn]umber|CODE))?"
@@ -76,7 +101,17 @@ _PIN = re.compile(
 )
 _PIN_PLACES = (b"PIN", b"PUK", b"CVV", b"CVC", b"Pin")
 
-_PHRASE_NAMES = ("mnemonic", "seed", "recovery", "wallet", "secret words", "secret phrase", "backup phrase", "bip39", "bip-39")
+_PHRASE_NAMES = (
+    "mnemonic",
+    "seed",
+    "recovery",
+    "wallet",
+    "secret words",
+    "secret phrase",
+    "backup phrase",
+    "bip39",
+    "bip-39",
+)
 _PHRASE = re.compile(
     r"(?i:[\w-]{0,12}(?:[ _-](?:phrases?|words?|seed|mnemonics?|recovery|secret|wallet|key|backup|for|of|my|the|our|is|are|was|were"
     r"|metamask|ledger|bitcoin|ethereum|eth|btc|hardware|new|old|wallet's|reads|lautet|12|15|18|21|24|twelve|main|cold|hot|trezor"
@@ -110,7 +145,18 @@ def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     yield from _codes(text, raw, small)
 
 
-_TOLD_NAMES = (*(name.encode() for name in PASSWORDS), b"pw:", b"pw is", b"pw ist", b"pass is", b"pass was", b"pass:", b"pass ", b"pw ", b"mdp")
+_TOLD_NAMES = (
+    *(name.encode() for name in PASSWORDS),
+    b"pw:",
+    b"pw is",
+    b"pw ist",
+    b"pass is",
+    b"pass was",
+    b"pass:",
+    b"pass ",
+    b"pw ",
+    b"mdp",
+)
 _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", b"wachtwoord"})
 
 
@@ -131,7 +177,12 @@ def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
     if side := _SIDE.match(text, end):
         value = side["value"].rstrip(_STOPS)
         quoted = side["open"].strip() != "" and side["open"].strip() not in "(<["
-        if len(value) >= MIN_TOLD and not is_ordinary(value) and (is_safe(value) or (quoted and is_chosen(value))) and not _is_code(value):
+        if (
+            len(value) >= MIN_TOLD
+            and not is_ordinary(value)
+            and (is_safe(value) or (quoted and is_chosen(value)))
+            and not _is_code(value)
+        ):
             yield Secret(side.start("value"), side.start("value") + len(value), "password")
             return
     if below := _BELOW.match(text, end):
@@ -147,7 +198,9 @@ def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
 
 
 _SECOND = re.compile(rf"{_WORD}{{1,48}}?[ \t]{{0,3}}[/|,:;][ \t]{{0,3}}[\"'`]?(?P<value>{_WORD}{{6,128}}+)")
-_LOGIN_BEFORE = re.compile(r"(?i)(?:login|user\w{0,4}|e?-?mail|account|id|name|konto|usr)[ \t]?[/&+|,-][ \t]?\Z")
+_LOGIN_BEFORE = re.compile(
+    r"(?i)(?:login|user\w{0,4}|e?-?mail|account|id|name|konto|usr)[ \t]?[/&+|,-][ \t]?\Z"
+)
 _STOPS = ".,;:!?)]}>*_"
 
 
@@ -164,15 +217,27 @@ def _is_told(value: str, opening: str, verb: str, short: bool) -> bool:
     if is_chosen(value):
         return True
     quoted = any(mark in opening for mark in "\"'“”„«»‘’「『")
-    return quoted and verb not in {"as", "to"} and value.isalpha() and value.islower() and value.isascii() and not is_name(value) and len(value) > MIN_TOLD
+    return (
+        quoted
+        and verb not in {"as", "to"}
+        and value.isalpha()
+        and value.islower()
+        and value.isascii()
+        and not is_name(value)
+        and len(value) > MIN_TOLD
+    )
 
 
-_CODE_LIKE = re.compile(r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]")
+_CODE_LIKE = re.compile(
+    r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]"
+)
 
 
 def _is_code(value: str) -> bool:
     """Tell whether a word is a call, a file, an address or a range."""
-    return bool(_CODE_LIKE.match(value) or UUID.match(value) or (HEX.fullmatch(value) and len(value) in {40, 64}))
+    return bool(
+        _CODE_LIKE.match(value) or UUID.match(value) or (HEX.fullmatch(value) and len(value) in {40, 64})
+    )
 
 
 def _logins(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
@@ -182,17 +247,22 @@ def _logins(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
             end = at + len(name)
             if not raw[at - 1 : at].isalpha() and (found := _LOGIN.match(text, end)):
                 value = found["value"].rstrip(_STOPS)
-                if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not _is_code(value):
+                if (
+                    len(value) > MIN_TOLD
+                    and is_safe(value)
+                    and not is_ordinary(value)
+                    and not _is_code(value)
+                ):
                     yield Secret(found.start("value"), found.start("value") + len(value), "password")
             at = small.find(name, end)
 
 
-_LOGIN = re.compile(
-    r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern
-)
+_LOGIN = re.compile(r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern)
 _LOGIN_NAMES = tuple(
     "login;logon;log in;logged in;signin;sign in;credential;creds;user/;user /;username/;username /;user,;usr/;account:;"
-    "zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".encode().split(b";")
+    "zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".encode().split(
+        b";"
+    )
 )
 
 
@@ -239,4 +309,9 @@ def _is_key_of_code(value: str) -> bool:
         return False
     if len(groups) == 1:
         return len(value) >= 16 and digits > 1
-    return digits > 1 and (capitals > 1 and not any(map(str.islower, value)) or all(any(map(str.isdigit, one)) or len(one) in {4, 5} for one in groups) and len({len(one) for one in groups}) == 1)
+    return digits > 1 and (
+        capitals > 1
+        and not any(map(str.islower, value))
+        or all(any(map(str.isdigit, one)) or len(one) in {4, 5} for one in groups)
+        and len({len(one) for one in groups}) == 1
+    )

@@ -38,7 +38,8 @@ _FRAME = " \t|│┃*`\"'_\\+>#-"
 _CELL_MARKS = " \t*`\"'_\\"
 
 _NAMES = tuple(
-    name.encode() for name in (*(name for name in PASSWORDS if " " not in name), "mot de passe", "pass", "pw", "secret")
+    name.encode()
+    for name in (*(name for name in PASSWORDS if " " not in name), "mot de passe", "pass", "pw", "secret")
 )
 _KEYS = (b"api key", b"api_key", b"apikey", b"token", b"access key", b"private key", b"secret key")
 
@@ -52,7 +53,10 @@ _HEADING = re.compile(
 )
 
 _ROW = re.compile(r"<tr\b", re.IGNORECASE)
-_TAG_CELL = re.compile(r"<t[dh]\b[^<>]{0,120}>(?P<cell>[^<]{0,200}(?:<(?!/?t[dhr])[^<>]{0,80}>[^<]{0,200}){0,4})</?t", re.IGNORECASE)
+_TAG_CELL = re.compile(
+    r"<t[dh]\b[^<>]{0,120}>(?P<cell>[^<]{0,200}(?:<(?!/?t[dhr])[^<>]{0,80}>[^<]{0,200}){0,4})</?t",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"<[^<>]{1,80}>")
 
 
@@ -89,7 +93,9 @@ _ENDS = b"|\t,;\n\r\\<*`\"' )?:sceart&_="
 
 
 def _may_end(raw: bytes, small: bytes, at: int, end: int) -> bool:
-    return small[end : end + 1] in _AFTER_NAME and not (raw[at - 1 : at].isalpha() and raw[at : at + 1].islower())
+    return small[end : end + 1] in _AFTER_NAME and not (
+        raw[at - 1 : at].isalpha() and raw[at : at + 1].islower()
+    )
 
 
 _AFTER_NAME = frozenset(bytes((code,)) for code in _ENDS) | {b""}
@@ -107,7 +113,11 @@ def _below(text: str, at: int, end: int, key: bool) -> tuple[list[Secret], int]:
         return [], end
     # What JSON writes a text in is no part of its first line.
     heading = text[first : close.start()]
-    if (opened := heading.rfind('"', 0, at - first)) >= 0 and '"' not in heading[at - first :] and "," not in heading[opened:]:
+    if (
+        (opened := heading.rfind('"', 0, at - first)) >= 0
+        and '"' not in heading[at - first :]
+        and "," not in heading[opened:]
+    ):
         first += opened + 1
         heading = heading[opened + 1 :]
     for separator in _SEPARATORS:
@@ -142,7 +152,9 @@ def _in_rows(
     return found, start
 
 
-def _in_columns(text: str, first: int, at: int, start: int, heading: str, key: bool) -> tuple[list[Secret], int]:
+def _in_columns(
+    text: str, first: int, at: int, start: int, heading: str, key: bool
+) -> tuple[list[Secret], int]:
     """Return what stands below a heading in a table that blanks make: from the same column on."""
     names = [name.strip(_FRAME) for name in _WIDE_GAP.split(heading.strip())]
     place = at - first
@@ -181,7 +193,11 @@ def _in_markup(text: str, tag: int, key: bool) -> tuple[list[Secret], int]:
     close = text.find("</table", tag, limit)
     found: list[Secret] = []
     for number, begin in enumerate(rows):
-        stop = rows[number + 1] if number + 1 < len(rows) else (close if close > begin else min(limit, begin + 4 * MOST_LINE))
+        stop = (
+            rows[number + 1]
+            if number + 1 < len(rows)
+            else (close if close > begin else min(limit, begin + 4 * MOST_LINE))
+        )
         if 0 <= close < begin:
             break
         cells = list(_TAG_CELL.finditer(text, begin, stop))
@@ -238,6 +254,9 @@ def _cell(cell: str, at: int, key: bool, names: list[str]) -> list[Secret]:
     elif value.isdigit():
         known = len(value) < 6
     else:
-        known = not (is_chosen(value) or (value.isalpha() and value.islower() and len(value) > 5 and not is_name(value)))
+        known = not (
+            is_chosen(value)
+            or (value.isalpha() and value.islower() and len(value) > 5 and not is_name(value))
+        )
         known = known or bool(UUID.fullmatch(value))
     return [] if known else [Secret(start, start + len(value), "secret" if key else "password")]

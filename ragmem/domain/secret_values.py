@@ -150,7 +150,12 @@ def is_chosen(value: str) -> bool:
         return False
     kinds = _kinds(value)
     if not kinds & _DIGIT or not kinds & _LETTER:
-        return bool(kinds & _MARK) and kinds & _LETTER == _LETTER and len(value) >= MIN_STRONG and is_mixed(value)
+        return (
+            bool(kinds & _MARK)
+            and kinds & _LETTER == _LETTER
+            and len(value) >= MIN_STRONG
+            and is_mixed(value)
+        )
     return is_mixed(value) or kinds == _ALL or (kinds & _MARK > 0 and "-" not in value.strip("-"))
 
 

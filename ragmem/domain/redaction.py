@@ -182,8 +182,8 @@ PEEK = 32
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in order; none overlaps another.
 
-    Those in disguise are found as well (colours, escapes, invisible letters, breaks within them), and of base64
-    and hexadecimal the whole of what stands for a text with a secret.
+    Those in disguise are found as well (colours, escapes, invisible letters, breaks within them), and of
+    base64 and hexadecimal the whole of what stands for a text with a secret.
     """
     # One byte for each character, in which all that is looked for is found much faster than in the text.
     raw = text.encode("ascii", "replace")

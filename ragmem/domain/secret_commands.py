@@ -1,4 +1,4 @@
-"""Find the passwords that commands take at a certain place, that calls take as an argument, and that commands print."""
+"""Find the passwords that commands take at a certain place or print, and that calls take as an argument."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -19,24 +19,35 @@ from ragmem.domain.secret_values import (
 _PIPED = re.compile(
     r"(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?[\"']?(?:[\w.-]{1,32}:)?"
     r"(?P<value>[^\s\"'`\\:|]{6,128}+)(?:\\n)?[\"']?[ \t]{0,3}\|[ \t]{0,3}"
-    r"(?:sudo[ \t][^\n|;]{0,40}?-S\b|(?:sudo[ \t]{1,3})?chpasswd|kinit\b|passwd\b|cryptsetup\b|gpg\b|[^\n|;]{0,160}?-stdin\b"
+    r"(?:sudo[ \t][^\n|;]{0,40}?-S\b|(?:sudo[ \t]{1,3})?chpasswd|kinit\b|passwd\b|cryptsetup\b|gpg\b|[^\n"
+    r"|;]{0,160}?-stdin\b"
     r"|[^\n|;]{0,160}?(?:--passphrase-fd|--pinentry|-pass stdin|--with-token|secret (?:create|set|put)))"
 )
 _CLIENTS: dict[str, str] = {
     # The option that takes a password, and the commands of whose manual that is.
-    "p": "mysql mariadb mysqldump mysqladmin mysqlimport docker podman buildah skopeo nerdctl az oc sshpass mongo mongosh mongodump "
-    "mongorestore mongoexport mongoimport cqlsh 7z 7za 7zr rar unrar arj smbmap evil-winrm crackmapexec netexec nxc psexec "
-    "xfreerdp rdesktop freerdp plink pscp psftp putty pscp.exe svn cf helm ncftp ncftpget lftp kafkacat certutil mailx sendemail "
-    "ansible-vault influx impala-shell isql mssql-cli ipmitool rabbitmqadmin tsm tabcmd medusa john hydra snowsql vncviewer argocd "
-    "rclone unzip dotnet nuget wmic jboss-cli.sh keytool twine hub cosign zowe kinit wsadmin.sh asadmin rundeck mailsend grpcurl",
-    "P": "zip unzip sqlcmd bcp osql mosquitto_pub mosquitto_sub mosquitto_rr ipmitool hydra unzip fcrackzip isql tsql pdftk "
-    "ftp telnet ssh-keygen nsupdate fwupdmgr racadm virsh vncpasswd nmcli medusa snmpusm openvpn bluetoothctl pscp",
-    "w": "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn dsconf dsidm htdigest pg_restore "
+    "p": "mysql mariadb mysqldump mysqladmin mysqlimport docker podman buildah skopeo nerdctl az oc sshpass "
+    "mongo mongosh mongodump "
+    "mongorestore mongoexport mongoimport cqlsh 7z 7za 7zr rar unrar arj smbmap evil-winrm crackmapexec "
+    "netexec nxc psexec "
+    "xfreerdp rdesktop freerdp plink pscp psftp putty pscp.exe svn cf helm ncftp ncftpget lftp kafkacat "
+    "certutil mailx sendemail "
+    "ansible-vault influx impala-shell isql mssql-cli ipmitool rabbitmqadmin tsm tabcmd medusa john hydra "
+    "snowsql vncviewer argocd "
+    "rclone unzip dotnet nuget wmic jboss-cli.sh keytool twine hub cosign zowe kinit wsadmin.sh asadmin "
+    "rundeck mailsend grpcurl",
+    "P": "zip unzip sqlcmd bcp osql mosquitto_pub mosquitto_sub mosquitto_rr ipmitool hydra unzip fcrackzip "
+    "isql tsql pdftk "
+    "ftp telnet ssh-keygen nsupdate fwupdmgr racadm virsh vncpasswd nmcli medusa snmpusm openvpn "
+    "bluetoothctl pscp",
+    "w": "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn dsconf dsidm "
+    "htdigest pg_restore "
     "impala-shell ncat kadmin kadmin.local aircrack-ng",
     "a": "redis-cli keydb-cli valkey-cli redis-benchmark ldappasswd curl-basic",
     "s": "ldappasswd",
-    "A": "snmpget snmpwalk snmpbulkwalk snmpset snmptrap snmptable snmpbulkget snmpgetnext snmpinform snmpstatus snmpusm",
-    "X": "snmpget snmpwalk snmpbulkwalk snmpset snmptrap snmptable snmpbulkget snmpgetnext snmpinform snmpstatus snmpusm",
+    "A": "snmpget snmpwalk snmpbulkwalk snmpset snmptrap snmptable snmpbulkget snmpgetnext snmpinform "
+    "snmpstatus snmpusm",
+    "X": "snmpget snmpwalk snmpbulkwalk snmpset snmptrap snmptable snmpbulkget snmpgetnext snmpinform "
+    "snmpstatus snmpusm",
     "c": "snmpget snmpwalk snmpbulkwalk snmpset snmptrap snmptable snmpbulkget snmpgetnext",
     "u": "curl http https httpie ab wget nmap xh hurl elasticdump siege",
     "U": "smbclient rpcclient net smbget mount.cifs ab smbtree nmblookup",
@@ -55,7 +66,8 @@ _GLUED = frozenset({"p", "P", "hp", "w", "a"})
 """Options that take their value also without a blank."""
 
 _SHORT = re.compile(
-    r"(?<=[ \t\"'`])-(?P<option>hp|[pPwasAXcukUNei](?![a-z]{2,})|[pPwa](?=\S))(?P<blank>[ \t=]{0,3})\\{0,2}(?P<mark>[\"'])?"
+    r"(?<=[ \t\"'`])-(?P<option>hp|[pPwasAXcukUNei](?![a-z]{2,})"
+    r"|[pPwa](?=\S))(?P<blank>[ \t=]{0,3})\\{0,2}(?P<mark>[\"'])?"
     r"(?P<value>(?(mark)[^\"'\n]{4,128}?(?=\\{0,2}[\"'])|[^\s\"'`|;&<>\\]{4,128}+))"
 )
 _COMMAND_WORD = re.compile(r"[A-Za-z0-9_.-]*[A-Za-z_][\w.-]*")
@@ -64,24 +76,28 @@ MOST_BEFORE = 240
 """Characters between a command and its option."""
 
 _LONG_OPTION = re.compile(
-    r"(?<![\w-])(?:-{1,2}|/)(?P<name>(?:[A-Za-z]{1,20}[-_]?){0,3}?(?:pass(?:word|phrase|wd|code|in|out)?|pwd?|pw|psk|secret|token|key))"
+    r"(?<![\w-])(?:-{1,2}|/)(?P<name>(?:[A-Za-z]{1,20}[-_]?){0,3}?(?:pass(?:word|phrase|wd|code|in|out)?|pwd?"
+    r"|pw|psk|secret|token|key))"
     r"(?::p:password)?(?:[ \t]{1,3}|[ \t]?[=:][ \t]?)(?:(?:pass|file|env|stdin|fd):)?\\{0,2}(?P<mark>[\"'])?"
     r"(?P<value>(?(mark)[^\"'\n\\]{4,256}?(?=\\{0,2}[\"'])|[^\s\"'`,;<>()\[\]{}|\\]{4,256}+))",
     re.IGNORECASE,
 )
 _MSBUILD = re.compile(
-    r"(?i:[-/](?:p|property|D|e|set|set-string|build-arg|define|var|env|o|config|rp|pwd|password|pass)[: =]{1,2})[\"']?[\w.-]{0,64}?(?i:pass\w{0,8}|pwd|pw|secret|token|apikey|api_key)"
+    r"(?i:[-/](?:p|property|D|e|set|set-string|build-arg|define|var|env|o|config|rp|pwd|password"
+    r"|pass)[: =]{1,2})[\"']?[\w.-]{0,64}?(?i:pass\w{0,8}|pwd|pw|secret|token|apikey|api_key)"
     r"[=:][\"']?(?P<value>[^\s\"'`,;<>|\\]{4,256}+)"
 )
 _SLASH = re.compile(
-    r"(?<=[ \t])/(?:p|rp|pwd|pass|password|pw)(?::|[ \t]{1,2})[\"']?(?P<value>[^\s\"'`,;<>|\\/][^\s\"'`,;<>|\\]{3,128}+)",
+    r"(?<=[ \t])/(?:p|rp|pwd|pass|password|pw)(?::|[ \t]{1,2})[\"']?(?P<value>[^\s\"'`,;<>|\\/][^\s\"'`,;<>"
+    r"|\\]{3,128}+)",
     re.IGNORECASE,
 )
 _PASS_SOURCE = re.compile(r"(?<=[\s=\"'])pass:(?P<value>[^\s\"'`,;<>|\\]{4,128}+)")
 """A password as OpenSSL takes it."""
 
 _USER = re.compile(
-    r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?(?P<user>[^\s:\"'%$]{1,64})(?P<mark>[:%])"
+    r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?(?P<user>[^\s:\"'%$]{1,64}"
+    r")(?P<mark>[:%])"
     r"(?P<value>[^\s\"'`,;<>()\[\]{}|\\]{4,256}+)"
 )
 _USER_CLIENT = re.compile(
@@ -124,6 +140,7 @@ def in_clients(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                 yield Secret(*found.span("value"), "password")
             at = raw.find(sought, at + 1)
     yield from _in_options(text, raw)
+    yield from _in_marked_options(text, raw)
 
 
 _PLACES = (
@@ -155,7 +172,7 @@ def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
             if found and (found["blank"] or found["option"] in _GLUED):
                 value = found["value"]
                 if _takes(text, at, found["option"]) and _is_argument(
-                    value, found["option"], found["mark"] is not None
+                    value, found["option"], quoted=found["mark"] is not None
                 ):
                     start = found.start("value")
                     if found["option"] in {"u", "U"}:
@@ -163,6 +180,10 @@ def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
                     if value:
                         yield Secret(start, start + len(value), "password")
             at = raw.find(option, at + 1)
+
+
+def _in_marked_options(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield what stands behind `/p:` and behind `pass:`, which mean a password for every command."""
     for sought in (b" /p", b" /P", b" /rp", b" /RP"):
         at = raw.find(sought)
         while at >= 0:
@@ -199,10 +220,10 @@ def _takes(text: str, at: int, option: str) -> bool:
     low = max([low, *(end + len(mark) for mark in _LINE_END if (end := text.rfind(mark, low, at)) >= 0)])
     line = text[low:at]
     words = [one.group().rpartition("/")[2].lower() for one in _COMMAND_WORD.finditer(line)][:12]
-    return any(word.removesuffix(".exe") in _OPTIONS[option] for word in words if word not in {"-p"})
+    return any(word.removesuffix(".exe") in _OPTIONS[option] for word in words if word != "-p")
 
 
-def _is_argument(value: str, option: str, quoted: bool) -> bool:
+def _is_argument(value: str, option: str, *, quoted: bool) -> bool:
     if is_ordinary(value) or is_word(value) or len(value) < MIN_OPTION:
         return False
     if option in {"u", "U"}:
@@ -274,7 +295,7 @@ def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
 
 
 def in_options(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the secrets among the long options of a command: `--token ...`, `-storepass ...`, `/p:Password=...`."""
+    """Yield the secrets among the long options of a command: `--token ...`, `-storepass ...`, `/p:...=...`."""
     for sought, kind in _LONG:
         at = raw.find(sought)
         while at >= 0:
@@ -289,9 +310,7 @@ def in_options(text: str, raw: bytes) -> Iterator[Secret]:
                 + 1
             )
             found = _LONG_OPTION.match(text, low) if text[low : low + 1] in {"-", "/"} else None
-            if found and found.end("name") > at and _is_given(found, kind):
-                yield Secret(*found.span("value"), kind)
-            elif (
+            if (found and found.end("name") > at and _is_given(found, kind)) or (
                 text[low : low + 1] in {"-", "/"}
                 and (found := _MSBUILD.match(text, low))
                 and is_chosen(found["value"])
@@ -330,7 +349,7 @@ def _is_given(found: re.Match[str], kind: str) -> bool:
     if len(value) < 8:
         return False
     return is_random(value) and (
-        bool(sure) or not (HEX.fullmatch(value) or UUID.fullmatch(value)) and len(value) >= 16
+        bool(sure) or (not (HEX.fullmatch(value) or UUID.fullmatch(value)) and len(value) >= 16)
     )
 
 
@@ -340,26 +359,39 @@ _SURE = re.compile(
 
 
 _PRINTING = re.compile(
-    r"(?:cat|less|more|head|tail|type|bat|Get-Content|gc)[ \t][^\n|;&]{0,60}?(?:/?run/secrets/|secrets?/|\.pgpass|\.netrc|\.secret|password|passwd|token"
+    r"(?:cat|less|more|head|tail|type|bat|Get-Content|gc)[ \t][^\n|;&]{0,60}?(?:/?run/secrets/|secrets?/"
+    r"|\.pgpass|\.netrc|\.secret|password|passwd|token"
     r"|\.key\b|credential|\.pass\b|\.pem|api[_-]?key|id_rsa|wallet|\.vault)[^\n|;&]{0,80}"
-    r"|(?:echo|printf|printenv|Write-Output|Write-Host|env \| grep|set \| grep|print)[ \t][^\n|;&]{0,16}?\$?(?:\{|env:|Env:|%)?[\w]{0,40}"
+    r"|(?:echo|printf|printenv|Write-Output|Write-Host|env \| grep|set \| grep|print)[ \t][^\n"
+    r"|;&]{0,16}?\$?(?:\{|env:|Env:|%)?[\w]{0,40}"
     r"(?i:pass|pwd|secret|token|key|psk|credential|pw)\w{0,20}\}?%?[\"']?"
-    r"|(?:vault (?:kv get|read|token|print|login)|bao kv get|aws (?:secretsmanager get-secret-value|ssm get-parameter|ecr get-login|sts get|kms decrypt"
-    r"|configure get)|gcloud (?:auth [\w-]{0,24}\s?print|secrets versions access)|gcloud auth|az (?:keyvault secret show|account get-access-token|acr credential"
-    r"|storage account keys|ad sp)|kubectl (?:get secrets?|create token|[^\n|;]{0,60}?get secrets?)|oc (?:whoami -t|extract|get secret)|pass (?:show|generate|insert|-c)|pass [\w./-]{1,60}(?=\n|\\n)"
-    r"|gopass|op (?:read|item get|get)|bw get|lpass show|rbw get|keepassxc-cli|security find-(?:generic|internet)-password|secret-tool lookup"
-    r"|heroku (?:config:get|auth:token)|fly (?:auth token|tokens)|flyctl auth token|gh auth token|glab auth|doppler secrets|infisical|chamber read|sops (?:-d|decrypt|exec)"
-    r"|ansible-vault (?:view|decrypt)|openssl (?:rand|passwd)|pwgen|apg|makepasswd|xkcdpass|terraform output|tofu output|pulumi config get|keyring get|credstash get|berglas access"
-    r"|docker (?:exec|run|compose exec)[^\n|;]{0,80}?(?:printenv|cat)|npm token|htpasswd -n|mkpasswd|wg (?:genkey|genpsk|show)|tailscale|consul kv get|etcdctl get|redis-cli get|snyk config get"
-    r"|gpg (?:-d|--decrypt|-qd)|age (?:-d|--decrypt)|git config [\w. -]{0,40}(?:token|password)|npm config get|pip config get|netlify env:get|vercel env|railway variables|supabase secrets"
-    r"|cf env|mc admin|nomad var get|conjur|cyberark|summon|teller|dotenv get|envchain|aws-vault exec)[^\n]{0,200}?"
+    r"|(?:vault (?:kv get|read|token|print|login)|bao kv get|aws (?:secretsmanager get-secret-value"
+    r"|ssm get-parameter|ecr get-login|sts get|kms decrypt"
+    r"|configure get)|gcloud (?:auth [\w-]{0,24}\s?print|secrets versions access)|gcloud auth"
+    r"|az (?:keyvault secret show|account get-access-token|acr credential"
+    r"|storage account keys|ad sp)|kubectl (?:get secrets?|create token|[^\n|;]{0,60}?get secrets?)"
+    r"|oc (?:whoami -t|extract|get secret)|pass (?:show|generate|insert|-c)|pass [\w./-]{1,60}(?=\n|\\n)"
+    r"|gopass|op (?:read|item get|get)|bw get|lpass show|rbw get|keepassxc-cli|security find-(?:generic"
+    r"|internet)-password|secret-tool lookup"
+    r"|heroku (?:config:get|auth:token)|fly (?:auth token|tokens)|flyctl auth token|gh auth token|glab auth"
+    r"|doppler secrets|infisical|chamber read|sops (?:-d|decrypt|exec)"
+    r"|ansible-vault (?:view|decrypt)|openssl (?:rand|passwd)|pwgen|apg|makepasswd|xkcdpass|terraform output"
+    r"|tofu output|pulumi config get|keyring get|credstash get|berglas access"
+    r"|docker (?:exec|run|compose exec)[^\n|;]{0,80}?(?:printenv|cat)|npm token|htpasswd -n|mkpasswd"
+    r"|wg (?:genkey|genpsk|show)|tailscale|consul kv get|etcdctl get|redis-cli get|snyk config get"
+    r"|gpg (?:-d|--decrypt|-qd)|age (?:-d|--decrypt)|git config [\w. -]{0,40}(?:token|password)"
+    r"|npm config get|pip config get|netlify env:get|vercel env|railway variables|supabase secrets"
+    r"|cf env|mc admin|nomad var get|conjur|cyberark|summon|teller|dotenv get|envchain"
+    r"|aws-vault exec)[^\n]{0,200}?"
 )
 _OUTPUT = re.compile(
-    rf"[ \t`\"'*)]{{0,4}}(?:{BREAK}[ \t>]{{0,8}}(?:`{{3}}\w{{0,10}}|(?i:output|result|stdout|ausgabe|prints?|returns?|gives|got|response|shows)[^\n\\]{{0,24}})?){{1,4}}"
+    rf"[ \t`\"'*)]{{0,4}}(?:{BREAK}[ \t>]{{0,8}}(?:`{{3}}\w{{0,10}}|(?i:output|result|stdout|ausgabe|prints?"
+    rf"|returns?|gives|got|response|shows)[^\n\\]{{0,24}})?){{1,4}}"
     r"[ \t>`\"'=→-]{0,6}(?P<value>[^\s\"'`\\,<>|]{6,512}+)[ \t\"'`]{0,3}(?=\r?\n|\\|\"|\Z)"
 )
 _SAID = re.compile(
-    r"[`\"')]{0,3}[ \t]{0,2}(?::|=>|->|→|(?:which |that |it )?(?i:prints?|printed|gives|gave|returns?|returned|outputs?|shows?|showed|says|said)|is|was)[: \t]{1,3}[`\"']{0,2}"
+    r"[`\"')]{0,3}[ \t]{0,2}(?::|=>|->|→|(?:which |that |it )?(?i:prints?|printed|gives|gave|returns?"
+    r"|returned|outputs?|shows?|showed|says|said)|is|was)[: \t]{1,3}[`\"']{0,2}"
     r"(?P<value>[^\s\"'`\\,<>|]{8,512}+)"
 )
 MOST_COMMAND = 300
@@ -367,11 +399,16 @@ MOST_COMMAND = 300
 _PRINTERS = tuple(
     name.replace("~", " ").encode()
     for name in (
-        'secrets/ .pgpass .netrc .secret .pass get-secret-value get-parameter access-token echo~$ echo~\\$ echo~"$ printenv vault~ bao~ '
-        "kubectl~ secrets~versions pass~show gopass op~read op~item bw~get lpass rbw~get keepassxc find-generic find-internet secret-tool "
-        "config:get auth:token auth~token doppler infisical chamber~read sops~ openssl~ pwgen xkcdpass makepasswd terraform~output "
-        "tofu~output pulumi~config keyring~get credstash berglas whoami~-t keyvault acr~credential account~keys npm~token mkpasswd "
-        "wg~gen echo~% $env: consul~kv etcdctl gpg~-d gpg~--decrypt age~-d git~config npm~config nomad~var envchain cat~ type~ "
+        "secrets/ .pgpass .netrc .secret .pass get-secret-value get-parameter access-token echo~$ echo~\\$ "
+        'echo~"$ printenv vault~ bao~ '
+        "kubectl~ secrets~versions pass~show gopass op~read op~item bw~get lpass rbw~get keepassxc "
+        "find-generic find-internet secret-tool "
+        "config:get auth:token auth~token doppler infisical chamber~read sops~ openssl~ pwgen xkcdpass "
+        "makepasswd terraform~output "
+        "tofu~output pulumi~config keyring~get credstash berglas whoami~-t keyvault acr~credential "
+        "account~keys npm~token mkpasswd "
+        "wg~gen echo~% $env: consul~kv etcdctl gpg~-d gpg~--decrypt age~-d git~config npm~config nomad~var "
+        "envchain cat~ type~ "
         "configure~get ecr~get-login kms~decrypt oc~extract ansible-vault railway~ netlify~ snyk~ pass~"
     ).split()
 )
@@ -427,7 +464,8 @@ def _is_printed(value: str) -> bool:
 _CALL = re.compile(r"[A-Za-z_]{0,30}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
 _STRING = re.compile(r"\\{0,3}[\"'`](?P<value>[^\"'`\s\\]{1,128})\\{0,3}[\"'`]")
 _CALLED = tuple(
-    b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( uthentication( onnect( onnection( PDO( "
+    b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( "
+    b"uthentication( onnect( onnection( PDO( "
     b"bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
 _PLACE = re.compile(r"[/:@.\\]|\A\d+\Z")

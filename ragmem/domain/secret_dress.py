@@ -1,4 +1,4 @@
-"""Read a text as it is seen or meant: without colours, escapes, invisible characters, and breaks within a token."""
+"""Read a text as it is seen or meant: without colours, escapes, invisible letters and breaks in a token."""
 
 import html
 import re
@@ -23,7 +23,8 @@ _BREAK = r"(?:\\{1,2}\r?\n|\\{3}n|\\{4}n)[ \t]{0,40}"
 """A line that a backslash continues, also as JSON writes it."""
 
 _JOIN = (
-    r"(?P<quote>\\{0,2}[\"'`])(?:[ \t]{0,8}(?:\+|\.{1,2}|&|\|\||<>|\\)[ \t]{0,8}(?:\\?(?:\r?\n|\\n)[ \t]{0,40})?(?:\+[ \t]{0,8})?"
+    r"(?P<quote>\\{0,2}[\"'`])(?:[ \t]{0,8}(?:\+|\.{1,2}|&|\|\||<>|\\)[ \t]{0,8}(?:\\?(?:\r?\n"
+    r"|\\n)[ \t]{0,40})?(?:\+[ \t]{0,8})?"
     r"|[ \t]{0,8}\\?(?:\r?\n|\\n)[ \t]{0,40}(?:[+.&][ \t]{0,8})?)(?P=quote)"
 )
 """Between the parts of a text that code puts together."""
@@ -41,7 +42,10 @@ _WIDE = r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]"
 """Digits and letters of full width; with them go the marks of full width around them."""
 
 _STYLED = r"[\U0001d400-\U0001d7ff\u2460-\u24ff]"
-_SPACED = r"(?<=(?<![A-Za-z])[A-Za-z])[ ._-](?=[A-Za-z](?![A-Za-z]))|(?<=[ ._-][A-Za-z])[ ._-](?=[A-Za-z](?![A-Za-z]))"
+_SPACED = (
+    r"(?<=(?<![A-Za-z])[A-Za-z])[ ._-](?=[A-Za-z](?![A-Za-z]))"
+    r"|(?<=[ ._-][A-Za-z])[ ._-](?=[A-Za-z](?![A-Za-z]))"
+)
 
 _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
     (gates, re.compile(pattern))

@@ -47,18 +47,22 @@ _VALUE = (
 _SUFFIX = (
     r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value|base|b64|base64|text|plain)){0,2}"
 )
-_AFTER = rf"(?:{_QUOTE}|[*\]_~]){{0,4}}(?:[ \t]?\([^()\n\"'=]{{1,32}}\))?(?:{_QUOTE}|\*){{0,2}}(?:[ \t]{{0,8}}+(?!value=))?"
+_AFTER = (
+    rf"(?:{_QUOTE}|[*\]_~]){{0,4}}(?:[ \t]?\([^()\n\"'=]{{1,32}}\))?"
+    rf"(?:{_QUOTE}|\*){{0,2}}(?:[ \t]{{0,8}}+(?!value=))?"
+)
 _LOOSE = (
     r":[ \t]?&?\*?[A-Za-z]\w{0,15}[ \t]?=(?=[ \t]?\\{0,3}[\"'`])"
     r"|(?:,|(?=\s|\\n))(?:\s|\\n){0,40}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]?[:=]"
     r"|(?:\|\||\?\?|(?<=[\"']),)(?=[ \t]{0,8}\\{0,3}[\"'`])"
-    r"|(?:[\"'`\])]{0,4}\.(?:send_?[kK]eys|fill|type|setValue|set_value|set|value|with|sendKeys))?\((?=\\{0,3}[\"'`])"
-    rf"|(?<=[\"'])[ \t]?\{{[^{{}}]{{0,240}}?\b(?:default|value)[ \t]{{0,8}}[=:]"
+    r"|(?:[\"'`\])]{0,4}\.(?:send_?[kK]eys|fill|type|setValue|set_value|set|value|with"
+    r"|sendKeys))?\((?=\\{0,3}[\"'`])"
+    r"|(?<=[\"'])[ \t]?\{[^{}]{0,240}?\b(?:default|value)[ \t]{0,8}[=:]"
     r"|(?<=[\"'])[^<>\n]{0,80}?[ \t](?i:value)="
     r"|(?:(?<=[\"'])[^<>\n]{0,80}?>|:?(?=\s{0,20}<))(?:\s{0,20}</?[A-Za-z][^<>\n]{0,60}>){0,4}:?"
     r"|(?i:[ \t]{1,4}as[ \t]{1,4}(?:string|text|varchar)[ \t]{0,4}=)"
 )
-"""Between a name and its value: the type, what stands in for a variable, an argument, `value` of an entry, tags."""
+"""Between a name and its value: the type, a variable's default, an argument, `value` of an entry, tags."""
 
 _ASSIGNED = re.compile(
     rf"{_SUFFIX}{_AFTER}"
@@ -91,7 +95,8 @@ AROUND = 240
 _SURE_KEY = re.compile(
     r"(?:api|app|application|access|auth|private|signing|encryption|master|secret|account|service|session|"
     r"deploy|client|bearer|refresh|bot|id|jwt|csrf|shared ?access|storage|license|webhook|ingest|write|admin|"
-    r"personal|oauth|security|registry|hmac|consumer|device|root|host|vault|unseal|recovery|integration)[_ -]?$"
+    r"personal|oauth|security|registry|hmac|consumer|device|root|host|vault|unseal|recovery"
+    r"|integration)[_ -]?$"
 )
 """What stands before `key` and `token` where they mean a secret, not the key of a table."""
 
@@ -103,16 +108,23 @@ _TABLE_KEY = re.compile(
     r"|storage|search|next|page|prev|cursor|continuation|translation|i18n|locale|anon|publishable)[_ -]?$"
 )
 _REVERSED = re.compile(
-    r"value\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'](?P<value>[^\s\"'\\]{6,128}+)\\{0,3}[\"'],?\s{0,20}"
+    r"value\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'](?P<value>[^\s\"'\\]{6,128}+)\\{0,3}[\"'],?\s{0,2"
+    r"0}"
     r"\\{0,3}[\"']?(?:name|key|id)\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'][\w.-]{0,40}\Z",
     re.IGNORECASE,
 )
 """A value that stands before its name, at the end of what is searched."""
 
-PASSWORDS = tuple(
-    "password passwd passphrase passcode passwrd pwd passwort kennwort motdepasse contrase senha wachtwoord parola "
-    "haslo has?o heslo lozink passord senord adgangskode salasana jelsz aloz".split()
-) + ("mot de passe", "palavra-passe", "kata sandi", "palabra clave")
+PASSWORDS = (
+    *tuple(
+        "password passwd passphrase passcode passwrd pwd passwort kennwort motdepasse contrase senha wachtwoord "
+        "parola haslo has?o heslo lozink passord senord adgangskode salasana jelsz aloz".split()
+    ),
+    "mot de passe",
+    "palavra-passe",
+    "kata sandi",
+    "palabra clave",
+)
 """Names of a password in languages with Latin letters, from where they are ASCII; ? is one that is not."""
 
 _NAMED = {
@@ -163,7 +175,7 @@ def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
         while at >= 0:
             end = at + len(sought)
             if (behind := _end_of_name(text, raw, at, sought, name)) >= 0:
-                reached = yield from _given(text, raw, small, at, behind, name, end)
+                reached = yield from _given(text, raw, small, at, behind, name=name, end=end)
                 end = max(end, reached)
             at = small.find(sought, end)
 
@@ -193,9 +205,9 @@ _OWNER = re.compile(
 
 
 def _given(
-    text: str, raw: bytes, small: bytes, at: int, behind: int, name: str, end: int
+    text: str, raw: bytes, small: bytes, at: int, behind: int, *, name: str, end: int
 ) -> Generator[Secret, None, int]:
-    """Yield the value of the name that stands from `at` to `behind`, and return from where on to look for the next."""
+    """Yield the value of the name from `at` to `behind`; return from where on to look for the next name."""
     found = _ASSIGNED.match(text, behind)
     if found is None and name in _IN_PROSE and raw[behind : behind + 1] in _TOLD_AFTER:
         found = _TOLD.match(text, behind)
@@ -292,17 +304,9 @@ def _is_secret(
     if len(value) < MIN_VALUE or is_ordinary(value):
         return False
     if told:
-        if HEX.fullmatch(value.removeprefix("0x")):
-            return len(value) >= MIN_HEX and bool(_OWNED.search(before))
-        return is_strong(value) and not UUID.fullmatch(value)
+        return _is_told(value, before)
     if name in _LONG_ONES:
-        # An id of a session is none that opens one; a signature is of an address, or of a function.
-        if name.startswith("sig"):
-            known = not before.endswith(_LINKED)
-        else:
-            tail = value.rpartition("-")[2]
-            known = bool(UUID.match(value) or _DATED.search(value) or HEX.fullmatch(tail))
-        return not known and len(value) >= MIN_TOKEN and is_random(value)
+        return not _is_known(name, value, before) and len(value) >= MIN_TOKEN and is_random(value)
     if name in {"key", "token"} and (_TABLE_KEY.search(before) or not (variable or _SURE_KEY.search(before))):
         # The key of a table or cache may well be a hash or an id.
         ordinary = HEX.fullmatch(value) or UUID.fullmatch(value) or before[-1:].isalpha()
@@ -312,8 +316,22 @@ def _is_secret(
     return is_random(value)
 
 
+def _is_told(value: str, before: str) -> bool:
+    if HEX.fullmatch(value.removeprefix("0x")):
+        return len(value) >= MIN_HEX and bool(_OWNED.search(before))
+    return is_strong(value) and not UUID.fullmatch(value)
+
+
+def _is_known(name: str, value: str, before: str) -> bool:
+    """Tell whether this is the id of a session, which opens none, or the signature of a function."""
+    if name.startswith("sig"):
+        return not before.endswith(_LINKED)
+    tail = value.rpartition("-")[2]
+    return bool(UUID.match(value) or _DATED.search(value) or HEX.fullmatch(tail))
+
+
 def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bool) -> bool:
-    """Tell whether the value of a name that means a password is one, and not a type, a state or a name in code."""
+    """Tell whether the value of a name of a password is one, and not a type, a state or a name in code."""
     if is_word(value):
         return False
     if told:
@@ -341,7 +359,8 @@ _DATED = re.compile(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d")
 
 
 _HEADER = re.compile(
-    r"(?:bearer|(?:authorization|auth)(?:\\{0,3}[\"'])?\s{0,3}[:=]\s{0,3}(?:\\{0,3}[\"'])?(?:basic|token|apikey|bearer))"
+    r"(?:bearer|(?:authorization|auth)(?:\\{0,3}[\"'])?\s{0,3}[:=]\s{0,3}(?:\\{0,3}[\"'])?(?:basic|token"
+    r"|apikey|bearer))"
     r"\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{12,}+)",
     re.IGNORECASE,
 )

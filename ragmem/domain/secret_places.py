@@ -38,7 +38,8 @@ _ADDRESS = re.compile(
 )
 _USER = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
 _NETRC = re.compile(
-    r"machine\s{1,4}\S{1,255}\s{1,8}(?:login|account)\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(?P<value>[^\s\"'\\]{4,512}+)"
+    r"machine\s{1,4}\S{1,255}\s{1,8}(?:login|account)\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(?P<value>[^\s\"'"
+    r"\\]{4,512}+)"
 )
 _PGPASS = re.compile(
     r"(?m)^[ \t>|*-]{0,8}[\w.*-]{1,255}:(?:\d{4,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{6,256}+)$"
@@ -115,7 +116,7 @@ def in_files(text: str, raw: bytes) -> Iterator[Secret]:
 
 
 def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords of `name:password@tcp(host)`, of `name:password@host`, and of the code that a Wi-Fi shows."""
+    """Yield the passwords of `name:password@host`, of `name:password@tcp(host)`, and of the code of a Wi-Fi."""
     at = raw.find(b"@")
     while at >= 0:
         # In most addresses of mail no colon stands before.

@@ -1,4 +1,4 @@
-"""Find the passwords, codes and phrases that a sentence tells, in the languages that people write notes in."""
+"""Find the passwords, codes and phrases that a sentence tells, in the languages that notes are written in."""
 
 import re
 from collections.abc import Iterator
@@ -10,14 +10,17 @@ MIN_TOLD = 5
 """Characters of a password that a sentence tells."""
 
 FOREIGN = (
-    *"парол Парол ПАРОЛ лозинк 密码 密碼 口令 パスワード 暗証番号 合言葉 비밀번호 암호 पासवर्ड סיסמ κωδικ Κωδικ şifre Şifre".split(),
+    *"парол Парол ПАРОЛ лозинк 密码 密碼 口令 パスワード 暗証番号 合言葉".split(),
+    *"비밀번호 암호 पासवर्ड סיסמ κωδικ Κωδικ şifre Şifre".split(),
     *("كلمة المرور", "كلمة السر", "كلمة مرور", "رمز عبور", "گذرواژه", "รหัสผ่าน", "mật khẩu", "Mật khẩu"),
 )
 """Names of a password in other letters, without the endings that change."""
 
 _VERB = (
-    r"is|was|are|to|be|as|ist|war|lautet|lautete|sei|wäre|heißt|heisst|est|était|es|era|fue|será|é|è|e'|jest|brzmi|to"
-    r"|är|er|on|este|je|jsou|adalah|yaitu|ialah|olan|becomes|became|equals|vale|são|son|reads|this|là|היא|هي|है|είναι"
+    r"is|was|are|to|be|as|ist|war|lautet|lautete|sei|wäre|heißt|heisst|est|était|es|era|fue|será|é|è|e'|jest"
+    r"|brzmi|to"
+    r"|är|er|on|este|je|jsou|adalah|yaitu|ialah|olan|becomes|became|equals|vale|são|son|reads|this|là|היא|هي"
+    r"|है|είναι"
     r"|теперь|такой|это"
 )
 _PARTICLE = "[是は가が为為는은이]"
@@ -27,9 +30,11 @@ _WORD = r"[^\s\"'`\\“”„«»‘’「」『』。、，；！？（）：�
 _TOLD = re.compile(
     r"[^\W\d_A-Z]{0,4}?"
     r"(?:[*_`\"')\]]{1,3})?"
-    r"(?P<filler>(?:[ \t]{1,3}(?!is\b)[^\s.!?;:=\"'`|,<>{}]{1,24}){0,6}?|[\u3040-\u30ff\u4e00-\u9fff]{0,8}?)[*_`\"')\]]{0,3}[ \t\u3000]{0,3}"
+    r"(?P<filler>(?:[ \t]{1,3}(?!is\b)[^\s.!?;:=\"'`|,<>{}]{1,24}){0,6}?"
+    r"|[\u3040-\u30ff\u4e00-\u9fff]{0,8}?)[*_`\"')\]]{0,3}[ \t\u3000]{0,3}"
     rf"(?P<verb>{_MARK}|(?:(?<=[ \t])|(?<=[^\x00-\u02ff]))(?:{_VERB})(?![A-Za-z0-9_])|{_PARTICLE})"
-    r"(?:[ \t]{1,3}(?i:now|still|currently|set|to|changed|jetzt|noch|ahora|maintenant|agora|adesso|nu|теперь|simply|just))"
+    r"(?:[ \t]{1,3}(?i:now|still|currently|set|to|changed|jetzt|noch|ahora|maintenant|agora|adesso|nu|теперь"
+    r"|simply|just))"
     rf"{{0,3}}[ \t\u3000]{{0,3}}(?:[:=][ \t]{{0,3}})?(?P<open>{_OPEN})(?P<value>{_WORD}{{5,128}}+)"
 )
 """Behind the name: what it is the password of, a verb or a mark, the password."""
@@ -40,23 +45,28 @@ _SIDE = re.compile(
 """Right behind the name: `with password ...`."""
 
 _BELOW = re.compile(
-    rf"(?:s|es)?[*_`\"')\]]{{0,3}}[:\uff1a][*_]{{0,2}}[ \t]{{0,3}}(?:(?:\r?\n|\\{{1,2}}n)[ \t>*-]{{0,8}}(?:`{{3}}\w{{0,8}}[ \t]{{0,3}})?){{1,4}}"
+    rf"(?:s|es)?[*_`\"')\]]{{0,3}}[:\uff1a][*_]{{0,2}}[ \t]{{0,3}}(?:(?:\r?\n"
+    rf"|\\{{1,2}}n)[ \t>*-]{{0,8}}(?:`{{3}}\w{{0,8}}[ \t]{{0,3}})?){{1,4}}"
     rf"`?(?P<value>{_WORD}{{6,128}}+)`?[ \t]{{0,3}}(?=\r?\n|\\|\"|\Z)"
 )
 """A password that has the line below its name to itself."""
 
 _AHEAD = re.compile(
     rf"(?:^|[\s(\[])(?P<open>{_OPEN})(?P<value>{_WORD}{{6,64}}+)[\"'`“”’»]?[*_]{{0,2}},?[ \t]"
-    r"(?:is|was|as|for|als|ist|war|comme|como|come|est|es|è|é|jako|som|als het|как|—)(?:[ \t]\w{1,12}){0,3}[ \t][\w-]{0,12}\Z",
+    r"(?:is|was|as|for|als|ist|war|comme|como|come|est|es|è|é|jako|som|als het|как"
+    r"|—)(?:[ \t]\w{1,12}){0,3}[ \t][\w-]{0,12}\Z",
     re.IGNORECASE,
 )
 """A password that stands before its name, at the end of what is searched: `use ... as the password`."""
 
 _PAIR = re.compile(
-    r"(?i:[ \t]?(?:info|data|daten|details|is|are|as|with|using|for|the|staging|prod|production|test|admin|account|mit|con|avec"
+    r"(?i:[ \t]?(?:info|data|daten|details|is|are|as|with|using|for|the|staging|prod|production|test|admin"
+    r"|account|mit|con|avec"
     r"|als|into|to|it|at|on)\b){0,6}"
-    rf"[*_`\"')]{{0,3}}[ \t]{{0,3}}(?:[:=\uff1a\uff1d-]{{1,2}}[ \t]{{0,3}})?{_OPEN}(?P<user>(?!//)[\w.@+-]{{1,48}})[\"'`*]{{0,2}}"
-    r"(?:[ \t]{0,3}(?:/|:|\||,|;|&|\+|→|->|=>)[ \t]{0,3}|[ \t]{1,3}(?i:and|with|und|mit|et|avec|y|con|e|com|en|met|i|och|og|и|pw|pass)"
+    rf"[*_`\"')]{{0,3}}[ \t]{{0,3}}(?:[:=\uff1a\uff1d-]{{1,2}}[ \t]{{0,3}})?{_OPEN}(?P<user>(?!//)[\w.@+-]{{1"
+    rf",48}})[\"'`*]{{0,2}}"
+    r"(?:[ \t]{0,3}(?:/|:|\||,|;|&|\+|→|->|=>)[ \t]{0,3}|[ \t]{1,3}(?i:and|with|und|mit|et|avec|y|con|e|com"
+    r"|en|met|i|och|og|и|pw|pass)"
     rf"[ \t]{{1,3}}(?:(?i:the|password|pass|pw|pwd)[ \t:=]{{1,3}}){{0,2}}){_OPEN}(?P<value>{_WORD}{{6,128}}+)"
 )
 """Behind `login`: a name and a password."""
@@ -85,19 +95,24 @@ _CODES_MORE = (
     "registration",
 )
 _CODE = re.compile(
-    r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password|passwort|phrase|seed"
+    r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password"
+    r"|passwort|phrase|seed"
     r"|login|is|for|ist|lautet|of|my|the|your|card|sim|unlock|activation|two|factor)\b){0,5})"
     r"[\"'`*)]{0,3}[ \t]{0,3}(?:[:=\uff1a>→-]{1,2})?(?:\s|\\n|[-*>`\"']|\d{1,2}[.)](?=\s)){0,12}"
-    r"(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){2,8}+|[A-Z2-7]{16,64}=*|[A-Za-z0-9]{4,8}-[A-Za-z0-9]{4,8}|\d{6,10})(?![\w-])"
+    r"(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){2,8}+|[A-Z2-7]{16,64}=*"
+    r"|[A-Za-z0-9]{4,8}-[A-Za-z0-9]{4,8}|\d{6,10})(?![\w-])"
 )
 _MORE_CODES = re.compile(
-    r"(?:\s|\\n|[-*>`,;|\"']|\d{1,2}[.)](?=\s)){1,12}(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,8}+|\d{6,10})(?![\w-])"
+    r"(?:\s|\\n|[-*>`,;|\"']|\d{1,2}[.)](?=\s)){1,12}(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,8}+"
+    r"|\d{6,10})(?![\w-])"
 )
 
 _PIN = re.compile(
-    r"(?<![A-Za-z0-9_])(?:(?:PIN|PUK|CVV|CVC|Pin)(?![A-Za-z0-9_=\[(]))(?:[ -]?(?:[Cc]ode|[Nn]ummer|[Nn]umber|CODE))?"
+    r"(?<![A-Za-z0-9_])(?:(?:PIN|PUK|CVV|CVC|Pin)(?![A-Za-z0-9_=\[(]))(?:[ -]?(?:[Cc]ode|[Nn]ummer|[Nn]umber"
+    r"|CODE))?"
     r"(?:[ \t]{1,3}[^\s.!?;:=\"'`|,<>()]{1,16}){0,4}?[ \t]{0,3}"
-    r"(?::|=|\uff1a|(?<=[ \t])(?:is|ist|lautet|est|es|è|é|jest|är|er|on))[ \t]{0,3}[*\"'`]{0,3}(?P<value>\d{4,8})(?![\w.,:-]\d)"
+    r"(?::|=|\uff1a|(?<=[ \t])(?:is|ist|lautet|est|es|è|é|jest|är|er"
+    r"|on))[ \t]{0,3}[*\"'`]{0,3}(?P<value>\d{4,8})(?![\w.,:-]\d)"
 )
 _PIN_PLACES = (b"PIN", b"PUK", b"CVV", b"CVC", b"Pin")
 
@@ -113,15 +128,20 @@ _PHRASE_NAMES = (
     "bip-39",
 )
 _PHRASE = re.compile(
-    r"(?i:[\w-]{0,12}(?:[ _-](?:phrases?|words?|seed|mnemonics?|recovery|secret|wallet|key|backup|for|of|my|the|our|is|are|was|were"
-    r"|metamask|ledger|bitcoin|ethereum|eth|btc|hardware|new|old|wallet's|reads|lautet|12|15|18|21|24|twelve|main|cold|hot|trezor"
+    r"(?i:[\w-]{0,12}(?:[ _-](?:phrases?|words?|seed|mnemonics?|recovery|secret|wallet|key|backup|for|of|my"
+    r"|the|our|is|are|was|were"
+    r"|metamask|ledger|bitcoin|ethereum|eth|btc|hardware|new|old|wallet's|reads|lautet|12|15|18|21|24|twelve"
+    r"|main|cold|hot|trezor"
     r"|\(?bip-?39\)?|\((?:12|15|18|21|24) words\)|follows?|as|these|this|in|order|written|down|here)\b){0,8})"
     r"(?:\)|\\{0,3}[\"'`*:=\uff1a>,-]|\s|\\n){0,12}"
-    r"(?P<words>(?:(?:\d{1,2}[.):]?[ \t]{0,3})?(?-i:[a-z]{3,8})(?:[ \t,;|/\"'-]{1,4}|\s{1,8}|(?:\\n){1,2}|\\?\"?,? ?\\?\"?)){11,23}(?:\d{1,2}[.):]?[ \t]{0,3})?[a-z]{3,8})"
+    r"(?P<words>(?:(?:\d{1,2}[.):]?[ \t]{0,3})?(?-i:[a-z]{3,8})(?:[ \t,;|/\"'-]{1,4}|\s{1,8}|(?:\\n){1,2}"
+    r"|\\?\"?,? ?\\?\"?)){11,23}(?:\d{1,2}[.):]?[ \t]{0,3})?[a-z]{3,8})"
 )
 _NO_SEED = frozenset(
-    "the and for with from are was were has have had not but its been our their his her they're which should would could "
-    "does did don doesn how why who than into these those each them then can't isn because while where".split()
+    "the and for with from are was were has have had not but its been our their his her they're which should "
+    "would could "
+    "does did don doesn how why who than into these those each them then can't isn because while "
+    "where".split()
 )
 """Words of sentences that no list of seed words has (BIP-39, english.txt)."""
 
@@ -162,10 +182,10 @@ _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", 
 
 def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
     if short:
-        end = at + len(text[at:end].split()[0].rstrip(":"))
+        end = at + len(text[at:end].split(maxsplit=1)[0].rstrip(":"))
     found = _TOLD.match(text, end)
     value = found["value"].rstrip(_STOPS) if found else ""
-    if found and value and _is_told(value, found["open"], found["verb"], short):
+    if found and value and _is_told(value, found["open"], found["verb"], short=short):
         yield Secret(found.start("value"), found.start("value") + len(value), "password")
         return
     if found and (second := _SECOND.match(text, found.start("value"))):
@@ -174,6 +194,14 @@ def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
         if _LOGIN_BEFORE.search(text, max(0, at - 24), at) and is_safe(value) and not is_ordinary(value):
             yield Secret(second.start("value"), second.start("value") + len(value), "password")
             return
+    if not (one := _beside(text, end)):
+        one = _ahead(text, at)
+    if one:
+        yield one
+
+
+def _beside(text: str, end: int) -> Secret | None:
+    """Return the password right behind its name, or alone in the line below."""
     if side := _SIDE.match(text, end):
         value = side["value"].rstrip(_STOPS)
         quoted = side["open"].strip() != "" and side["open"].strip() not in "(<["
@@ -183,18 +211,22 @@ def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
             and (is_safe(value) or (quoted and is_chosen(value)))
             and not _is_code(value)
         ):
-            yield Secret(side.start("value"), side.start("value") + len(value), "password")
-            return
+            return Secret(side.start("value"), side.start("value") + len(value), "password")
     if below := _BELOW.match(text, end):
         value = below["value"].rstrip(_STOPS)
         if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not _is_code(value):
-            yield Secret(below.start("value"), below.start("value") + len(value), "password")
-            return
+            return Secret(below.start("value"), below.start("value") + len(value), "password")
+    return None
+
+
+def _ahead(text: str, at: int) -> Secret | None:
+    """Return the password that stands before its name."""
     low = max(0, at - 110)
-    if ahead := _last(_AHEAD, text[low:at]):
+    if ahead := _AHEAD.search(text[low:at]):
         value = ahead["value"].rstrip(_STOPS)
         if is_safe(value) and not is_ordinary(value) and not _is_code(value):
-            yield Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")
+            return Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")
+    return None
 
 
 _SECOND = re.compile(rf"{_WORD}{{1,48}}?[ \t]{{0,3}}[/|,:;][ \t]{{0,3}}[\"'`]?(?P<value>{_WORD}{{6,128}}+)")
@@ -204,11 +236,7 @@ _LOGIN_BEFORE = re.compile(
 _STOPS = ".,;:!?)]}>*_"
 
 
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    return pattern.search(text)
-
-
-def _is_told(value: str, opening: str, verb: str, short: bool) -> bool:
+def _is_told(value: str, opening: str, verb: str, *, short: bool) -> bool:
     """Tell whether what a sentence gives a password is one: a word by itself only within quotes."""
     if len(value) < MIN_TOLD or is_ordinary(value) or is_word(value) or _is_code(value):
         return False
@@ -229,7 +257,8 @@ def _is_told(value: str, opening: str, verb: str, short: bool) -> bool:
 
 
 _CODE_LIKE = re.compile(
-    r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]"
+    r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
+    r"|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]"
 )
 
 
@@ -259,8 +288,9 @@ def _logins(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
 _LOGIN = re.compile(r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern)
 _LOGIN_NAMES = tuple(
-    "login;logon;log in;logged in;signin;sign in;credential;creds;user/;user /;username/;username /;user,;usr/;account:;"
-    "zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".encode().split(
+    b"login;logon;log in;logged in;signin;sign in;credential;creds;user/;user /;username/;username "
+    b"/;user,;usr/;account:;"
+    b"zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".split(
         b";"
     )
 )
@@ -278,6 +308,16 @@ def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                     end = found.end()
                     found = _MORE_CODES.match(text, end)
             at = small.find(name, end)
+    yield from _phrases(text, small)
+    for place in _PIN_PLACES:
+        at = raw.find(place)
+        while at >= 0:
+            if found := _PIN.match(text, at):
+                yield Secret(*found.span("value"), "PIN")
+            at = raw.find(place, at + 1)
+
+
+def _phrases(text: str, small: bytes) -> Iterator[Secret]:
     for name in _PHRASES:
         at = small.find(name)
         while at >= 0:
@@ -287,12 +327,6 @@ def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                 if not _NO_SEED & set(re.findall("[a-z]+", found["words"])):
                     yield Secret(*found.span("words"), "seed phrase")
             at = small.find(name, end)
-    for place in _PIN_PLACES:
-        at = raw.find(place)
-        while at >= 0:
-            if found := _PIN.match(text, at):
-                yield Secret(*found.span("value"), "PIN")
-            at = raw.find(place, at + 1)
 
 
 _CODE_NAMES = tuple(name.encode() for name in (*_CODES, *_CODES_MORE))
@@ -300,7 +334,7 @@ _PHRASES = tuple(name.encode() for name in _PHRASE_NAMES)
 
 
 def _is_key_of_code(value: str) -> bool:
-    """Tell whether a value is made of groups of capitals and digits, as codes are, and is no date and no word."""
+    """Tell whether a value is made of groups of capitals and digits, as codes are, and is no date or word."""
     groups = value.split("-")
     if value.isdigit():
         return True
@@ -310,8 +344,9 @@ def _is_key_of_code(value: str) -> bool:
     if len(groups) == 1:
         return len(value) >= 16 and digits > 1
     return digits > 1 and (
-        capitals > 1
-        and not any(map(str.islower, value))
-        or all(any(map(str.isdigit, one)) or len(one) in {4, 5} for one in groups)
-        and len({len(one) for one in groups}) == 1
+        (capitals > 1 and not any(map(str.islower, value)))
+        or (
+            all(any(map(str.isdigit, one)) or len(one) in {4, 5} for one in groups)
+            and len({len(one) for one in groups}) == 1
+        )
     )

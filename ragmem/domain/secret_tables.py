@@ -45,7 +45,8 @@ _KEYS = (b"api key", b"api_key", b"apikey", b"token", b"access key", b"private k
 
 _HEADING = re.compile(
     r"(?:[\w.&/'-]{1,20}[ _/-]{1,3}){0,3}"
-    r"(?:pass\w{0,10}|pwd?|pw|mdp|psk|secret\w{0,2}|[\w-]*pass(?:word|phrase|code)|kennwort|senha|wachtwoord|parola|has.o|heslo"
+    r"(?:pass\w{0,10}|pwd?|pw|mdp|psk|secret\w{0,2}|[\w-]*pass(?:word|phrase|code)|kennwort|senha|wachtwoord"
+    r"|parola|has.o|heslo"
     r"|lozinka|passord|l.senord|adgangskode|salasana|jelsz\w|contrase\w{1,3}|mot de passe|[^\W\d_]{2,12}"
     r"|(?:api|access|private|auth|bearer)[ _-]?(?:key|token)|token)"
     r"(?:[ _/-]{1,3}[\w.()]{1,16}){0,2}",
@@ -66,7 +67,7 @@ def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for at, end, key in sorted(_headings(text, raw, small)):
         if at < behind:
             continue
-        found, reached = _below(text, at, end, key)
+        found, reached = _below(text, at, end, key=key)
         yield from found
         if found:
             behind = reached
@@ -101,12 +102,12 @@ def _may_end(raw: bytes, small: bytes, at: int, end: int) -> bool:
 _AFTER_NAME = frozenset(bytes((code,)) for code in _ENDS) | {b""}
 
 
-def _below(text: str, at: int, end: int, key: bool) -> tuple[list[Secret], int]:
+def _below(text: str, at: int, end: int, *, key: bool) -> tuple[list[Secret], int]:
     """Return the values below a heading, and where the table ends."""
     low, high = max(0, at - MOST_LINE), end + MOST_LINE
     tag = text.rfind("<", max(0, at - MOST_HEADING), at)
     if tag >= 0 and text[tag : tag + 3].lower() in {"<th", "<td"}:
-        return _in_markup(text, tag, key)
+        return _in_markup(text, tag, key=key)
     first = max((one.end() for one in _BREAK.finditer(text, low, at)), default=low)
     close = _BREAK.search(text, end, high)
     if close is None:
@@ -122,14 +123,14 @@ def _below(text: str, at: int, end: int, key: bool) -> tuple[list[Secret], int]:
         heading = heading[opened + 1 :]
     for separator in _SEPARATORS:
         if separator in heading:
-            return _in_rows(text, first, at, close.end(), heading, separator, key)
+            return _in_rows(text, first, at, close.end(), heading=heading, separator=separator, key=key)
     if _WIDE_GAP.search(heading.strip()):
-        return _in_columns(text, first, at, close.end(), heading, key)
+        return _in_columns(text, first, at, close.end(), heading=heading, key=key)
     return [], end
 
 
 def _in_rows(
-    text: str, first: int, at: int, start: int, heading: str, separator: str, key: bool
+    text: str, first: int, at: int, start: int, *, heading: str, separator: str, key: bool
 ) -> tuple[list[Secret], int]:
     cells = heading.split(separator)
     column = heading[: at - first].count(separator)
@@ -147,13 +148,13 @@ def _in_rows(
         if len(parts) < 2 or column >= len(parts) or (plain and len(parts) != len(cells)):
             break
         before = sum(len(part) + len("|" if shift else separator) for part in parts[:column])
-        found += _cell(parts[column], low + before, key, names)
+        found += _cell(parts[column], low + before, names, key=key)
         start = high
     return found, start
 
 
 def _in_columns(
-    text: str, first: int, at: int, start: int, heading: str, key: bool
+    text: str, first: int, at: int, start: int, *, heading: str, key: bool
 ) -> tuple[list[Secret], int]:
     """Return what stands below a heading in a table that blanks make: from the same column on."""
     names = [name.strip(_FRAME) for name in _WIDE_GAP.split(heading.strip())]
@@ -173,12 +174,12 @@ def _in_columns(
         if len(line) <= begin or (begin and line[begin - 1] != " ") or line[begin] == " ":
             break
         word = line[begin:].split("  ")[0].rstrip()
-        found += _cell(word, low + begin, key, names)
+        found += _cell(word, low + begin, names, key=key)
         start = high
     return found, start
 
 
-def _in_markup(text: str, tag: int, key: bool) -> tuple[list[Secret], int]:
+def _in_markup(text: str, tag: int, *, key: bool) -> tuple[list[Secret], int]:
     """Return what stands below a heading in a table of HTML."""
     row = text.lower().rfind("<tr", max(0, tag - 2 * MOST_LINE), tag) if tag else -1
     if row < 0:
@@ -202,7 +203,7 @@ def _in_markup(text: str, tag: int, key: bool) -> tuple[list[Secret], int]:
             break
         cells = list(_TAG_CELL.finditer(text, begin, stop))
         if column < len(cells):
-            found += _cell(cells[column]["cell"], cells[column].start("cell"), key, names)
+            found += _cell(cells[column]["cell"], cells[column].start("cell"), names, key=key)
     return found, rows[-1] if rows else tag
 
 
@@ -222,9 +223,12 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 _OTHERS = re.compile(
-    r"user|login|e?-?mail|name|host|server|account|konto|benutzer|nutzer|utilisateur|usuario|utente|usu.rio|gebruiker"
-    r"|service|system|url|site|dienst|role|rolle|env|stage|database|db|ip|id|client|app|port|website|who|wer|what|key|note"
-    r"|имя|логин|пользоват|用户|账号|帳號|ユーザ|사용자|이름|użytkown|kullan|anv.ndare|bruger|bruker|k.ytt|u.ivatel|felhaszn",
+    r"user|login|e?-?mail|name|host|server|account|konto|benutzer|nutzer|utilisateur|usuario|utente|usu.rio"
+    r"|gebruiker"
+    r"|service|system|url|site|dienst|role|rolle|env|stage|database|db|ip|id|client|app|port|website|who|wer"
+    r"|what|key|note"
+    r"|имя|логин|пользоват|用户|账号|帳號|ユーザ|사용자|이름|użytkown|kullan|anv.ndare|bruger|bruker|k.ytt|u.ivatel"
+    r"|felhaszn",
     re.IGNORECASE,
 )
 
@@ -240,7 +244,7 @@ def _is_heading(names: list[str], column: int) -> bool:
     return all(len(name) <= MOST_HEADING for name in named) and any(map(_OTHERS.search, others))
 
 
-def _cell(cell: str, at: int, key: bool, names: list[str]) -> list[Secret]:
+def _cell(cell: str, at: int, names: list[str], *, key: bool) -> list[Secret]:
     inner = _TAG.sub(lambda tag: " " * len(tag.group()), cell)
     value = inner.strip(_CELL_MARKS)
     if not value or any(map(str.isspace, value)):

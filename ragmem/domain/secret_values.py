@@ -27,9 +27,12 @@ _PLACEHOLDERS = tuple(
 """Words and marks by which a value says that it is none."""
 
 _TRIAL = re.compile(
-    r"(?:(?:my|your|our|the|some|any|new|old|an?|bad|good|wrong|weak|strong|super|very|top|test|user|admin|db|root"
-    r"|client|app|fake|dummy|mock|real|plain|hashed|current|correct|valid|invalid|temp|wifi|login)[-_. ]?){0,3}"
-    r"(?:p[a@]ss?w[o0]r[dt]|pass|pwd|pw|secret|token|key|api[-_]?key|cred|foo|foobar|bar|baz|qwerty(?:uiop)?|asdf"
+    r"(?:(?:my|your|our|the|some|any|new|old|an?|bad|good|wrong|weak|strong|super|very|top|test|user|admin|db"
+    r"|root"
+    r"|client|app|fake|dummy|mock|real|plain|hashed|current|correct|valid|invalid|temp|wifi"
+    r"|login)[-_. ]?){0,3}"
+    r"(?:p[a@]ss?w[o0]r[dt]|pass|pwd|pw|secret|token|key|api[-_]?key|cred|foo|foobar|bar|baz|qwerty(?:uiop)?"
+    r"|asdf"
     r"|abc|abcd|abcdef|test|testing|admin|root|guest|value|text|string|here|letmein|changeit|dev|local)?"
     r"(?:[-_. ]?(?:0?1?2?3?4?5?6?7?8?9?0?|\d\d?|[!#@$]|s|here|value|name)){0,3}",
     re.IGNORECASE,
@@ -41,26 +44,41 @@ STAND_INS = frozenset(
 )
 
 _WORDS = frozenset(
-    "string str text bool boolean int integer number float double bytes byte object any null none nil undefined "
-    "true false yes no on off required optional hidden visible masked encrypted hashed hash plain plaintext varchar "
-    "nvarchar char field input label value values empty blank default missing invalid incorrect wrong unset disabled "
-    "enabled auto random generated env environment prompt ask stdin stdout file path self this super new old confirm "
-    "protected stored sent used set unused expired reset forgotten changed shown needed valid correct mandatory "
-    "necessary optionally always never only also not the and for with from into your here there available unknown "
-    "sensitive private public shared secure insecure strong weak length minlength maxlength type name username user "
-    "login email admin description title message error errors warning info debug config settings data body form query "
-    "params header headers request response result context state props options args kwargs const let var function "
-    "return await async passwort kennwort senha parola wachtwoord haslo heslo clave motdepasse contrasena passord "
-    "losenord adgangskode salasana md5 sha1 sha256 sha384 sha512 bcrypt argon2 argon2i argon2id scrypt pbkdf2 base32 "
-    "base64 base64url utf8 utf-8 utf16 oauth oauth2 oidc saml2 x509 rs256 rs512 es256 hs256 hs512 eddsa ed25519 "
-    "secp256k1 aes aes128 aes256 aes-256 aes-256-gcm aes-256-cbc aes-128-gcm hmac-sha256 hmac ldap ldaps http2 ssl tls "
-    "i18n l10n a11y k8s s3 ec2 rc4 crc32 fido2 webauthn u2f ipv4 ipv6 es2020 vec64 int32 int64 uint8 uint32 uint64 "
+    "string str text bool boolean int integer number float double bytes byte object any null none nil "
+    "undefined "
+    "true false yes no on off required optional hidden visible masked encrypted hashed hash plain plaintext "
+    "varchar "
+    "nvarchar char field input label value values empty blank default missing invalid incorrect wrong unset "
+    "disabled "
+    "enabled auto random generated env environment prompt ask stdin stdout file path self this super new old "
+    "confirm "
+    "protected stored sent used set unused expired reset forgotten changed shown needed valid correct "
+    "mandatory "
+    "necessary optionally always never only also not the and for with from into your here there available "
+    "unknown "
+    "sensitive private public shared secure insecure strong weak length minlength maxlength type name "
+    "username user "
+    "login email admin description title message error errors warning info debug config settings data body "
+    "form query "
+    "params header headers request response result context state props options args kwargs const let var "
+    "function "
+    "return await async passwort kennwort senha parola wachtwoord haslo heslo clave motdepasse contrasena "
+    "passord "
+    "losenord adgangskode salasana md5 sha1 sha256 sha384 sha512 bcrypt argon2 argon2i argon2id scrypt "
+    "pbkdf2 base32 "
+    "base64 base64url utf8 utf-8 utf16 oauth oauth2 oidc saml2 x509 rs256 rs512 es256 hs256 hs512 eddsa "
+    "ed25519 "
+    "secp256k1 aes aes128 aes256 aes-256 aes-256-gcm aes-256-cbc aes-128-gcm hmac-sha256 hmac ldap ldaps "
+    "http2 ssl tls "
+    "i18n l10n a11y k8s s3 ec2 rc4 crc32 fido2 webauthn u2f ipv4 ipv6 es2020 vec64 int32 int64 uint8 uint32 "
+    "uint64 "
     "float32 float64 varchar255 char64 nvarchar255 varbinary varchar2".split()
 )
 """What stands behind a telling name and is no value of it: types, states, algorithms, words of code."""
 
 _ABOUT = re.compile(
-    r"pass|pwd|secret|token|\bkey|_key|Key|auth|login|user|field|input|label|hash|prompt|required|valid|config"
+    r"pass|pwd|secret|token|\bkey|_key|Key|auth|login|user|field|input|label|hash|prompt|required|valid"
+    r"|config"
     r"|setting|forgot|confirm|reset|encrypt|param|placeholder",
 )
 """Within a name in code, that stands where a value could."""
@@ -70,7 +88,8 @@ HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _TURN = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _REFERENCE = re.compile(
-    r"\$\{|\$\(|\$\$|\$\w+(?::\w+)?\Z|%\(|%\{|%[\w-]+%?\Z|@[\w.]+\Z|@\{|&\w+;?\Z|~/|\.{0,2}/|\.[\w.]+\Z|!\w+\b[ .]"
+    r"\$\{|\$\(|\$\$|\$\w+(?::\w+)?\Z|%\(|%\{|%[\w-]+%?\Z|@[\w.]+\Z|@\{|&\w+;?\Z|~/|\.{0,2}/|\.[\w.]+\Z"
+    r"|!\w+\b[ .]"
     r"|[a-z][a-z0-9+.-]{1,12}://"
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
     r"|(?:vault|env|secret|ref|arn|op|ssm|file|path|keychain|aws|gcp):\S"
@@ -103,7 +122,7 @@ def is_ordinary(value: str) -> bool:
 
 
 def is_word(value: str) -> bool:
-    """Tell whether a value says what sort of thing belongs there, or is the name of an algorithm or of a field."""
+    """Tell whether a value says what sort of thing belongs there, or names an algorithm or a field."""
     small = value.lower().strip("!?.,:;*()[]{}<>+-_")
     return small in _WORDS or small.rstrip("0123456789") in _WORDS
 
@@ -160,7 +179,7 @@ def is_chosen(value: str) -> bool:
 
 
 def is_safe(value: str) -> bool:
-    """Tell whether a value is a password where nothing but its place says so: three sorts of letters at least."""
+    """Tell whether a value is a password where only its place says so: three sorts of letters at least."""
     kinds = _kinds(value)
     sorts = sum(bool(kinds & one) for one in (_LOWER, _UPPER, _DIGIT, _MARK))
     mixed = is_mixed(value) or kinds == _ALL

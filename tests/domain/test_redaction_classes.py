@@ -1,4 +1,4 @@
-"""Passwords are found by class: in tables, in sentences of many languages, as options of commands, as their output."""
+"""Passwords are found by class: in tables, in sentences, as options of commands, as what commands print."""
 
 import json
 
@@ -19,7 +19,7 @@ SENTENCES = [
     "パスワードは VALUE です",
     "パスワードはVALUEです",
     "密码是VALUE。",
-    "密码：VALUE",
+    "密码\uff1aVALUE",
     "비밀번호는 VALUE 입니다",
     "heslo je VALUE",
     "lösenordet är VALUE",

@@ -295,7 +295,7 @@ def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
 
 
 def in_options(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the secrets among the long options of a command: `--token ...`, `-storepass ...`, `/p:...=...`."""
+    """Yield the secrets among the long options of a command: `--token ...`, `/p:...=...`."""
     for sought, kind in _LONG:
         at = raw.find(sought)
         while at >= 0:

@@ -52,7 +52,7 @@ _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
     for gates, pattern in (
         ((b"\x1b[", b"1b[", b"1B[", b"\\e[", b"033["), _COLOUR),
         ((b"\\\n", b"\\\r\n", b"\\\\\\n"), _BREAK),
-        ((b"=\n", b"=\r\n"), r"(?<=[A-Za-z0-9+/_-])=\r?\n(?=[A-Za-z0-9])"),
+        ((b"=\n", b"=\r\n"), r"=(?<=[A-Za-z0-9+/_-]=)\r?\n(?=[A-Za-z0-9])"),
         (
             (b"&#", b"&quot;", b"&apos;", b"&amp;", b"&equals;", b"&colon;", b"&lt;"),
             r"&(?:#\d{2,5}|#[xX][0-9a-fA-F]{2,4}|quot|apos|amp|lt|gt|equals|colon|nbsp|num|excl|dollar);",
@@ -61,14 +61,6 @@ _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
         # Dashes and quotes of print are no part of a secret.
         ((b"\\u",), r"\\{1,2}u(?!20[1-57-9]|00[0189]|d[89a-f]|D[89A-F])[0-9a-fA-F]{4}"),
         ((b"%",), r"%[2-7][0-9a-fA-F]"),
-        (
-            tuple(
-                quote + mark
-                for quote in (b'"', b"'", b"`")
-                for mark in (b" +", b"+", b" .", b".", b" &", b" |", b" \\", b"\\", b"\n", b"\r")
-            ),
-            _JOIN,
-        ),
         (
             tuple(
                 separator.join(word)
@@ -82,7 +74,18 @@ _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
 """Disguises in ASCII: a text that has none of the first is not searched for the second."""
 
 _FOREIGN = re.compile(f"(?P<hidden>[{_HIDDEN}])|{_WIDE}|{_STYLED}|{_MIXED}")
+_STRANGE = re.compile(f"[{_HIDDEN}{_WIDE[1:-1]}{_STYLED[1:-1]}{_ALIKE}]")
+"""One of these stands wherever _FOREIGN matches; looking for it first is much faster."""
+
 _FULL = re.compile(r"[\uff01-\uff5e]")
+
+_JOINED = re.compile(_JOIN)
+_MAY_JOIN = re.compile(
+    rb"[\"'`](?:[ \t]{0,8}(?:\+|\.{1,2}|&|\|\||<>|\\)[ \t]{0,8}"
+    rb"(?:\\?(?:\r?\n|\\n)[ \t]{0,40})?(?:\+[ \t]{0,8})?"
+    rb"|[ \t]{0,8}\\?(?:\r?\n|\\n)[ \t]{0,40}(?:[+.&][ \t]{0,8})?)(?=\\{0,2}[\"'`])"
+)
+"""The same from its quote on, in bytes and without saying that both quotes are alike."""
 
 
 _ESCAPED = re.compile(r"\\{1,2}(?:x|u)([0-9a-fA-F]{2}|[0-9a-fA-F]{4})")
@@ -94,7 +97,8 @@ def undressed(text: str, raw: bytes, small: bytes) -> "Undressed | None":
     for gates, pattern in _PLAIN:
         if any(gate in small for gate in gates):
             spans += ((*one.span(), _meant(one.group())) for one in pattern.finditer(text))
-    if b"\0" in raw or not text.isascii():
+    spans += _joins(text, raw)
+    if b"\0" in raw or (not text.isascii() and _STRANGE.search(text)):
         found = [(*one.span(), _meant(one.group())) for one in _FOREIGN.finditer(text)]
         if any(len(said) and _FULL.match(text, start) for start, _, said in found):
             known = {start for start, _, _ in found}
@@ -105,6 +109,23 @@ def undressed(text: str, raw: bytes, small: bytes) -> "Undressed | None":
             ]
         spans += found
     return Undressed(text, spans) if spans else None
+
+
+def _joins(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield what stands between the parts of a text that code puts together."""
+    at = 0
+    while candidate := _MAY_JOIN.search(raw, at):
+        place = candidate.start()
+        at = place + 1
+        # Up to two backslashes before a quote belong to it.
+        low = place
+        while low > max(0, place - 2) and raw[low - 1 : low] == b"\\":
+            low -= 1
+        for start in range(low, place + 1):
+            if found := _JOINED.match(text, start):
+                yield (*found.span(), "")
+                at = max(at, found.end())
+                break
 
 
 def _meant(seen: str) -> str:

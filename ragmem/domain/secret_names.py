@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Generator, Iterator
+from functools import lru_cache
 
 from ragmem.domain.secret_values import (
     HEX,
@@ -117,7 +118,8 @@ _REVERSED = re.compile(
 
 PASSWORDS = (
     *tuple(
-        "password passwd passphrase passcode passwrd pwd passwort kennwort motdepasse contrase senha wachtwoord "
+        "password passwd passphrase passcode passwrd pwd passwort kennwort motdepasse contrase senha "
+        "wachtwoord "
         "parola haslo has?o heslo lozink passord senord adgangskode salasana jelsz aloz".split()
     ),
     "mot de passe",
@@ -168,10 +170,20 @@ _TAILS = {
 """What a name is as a whole, where more belongs to it than what is looked for."""
 
 
+@lru_cache(maxsize=1)
+def absent(small: bytes) -> frozenset[bytes]:
+    """Return the names of a password that a text does not have; several finders ask for the same text."""
+    return frozenset(name for name in _PASSWORD_NAMES if name not in small)
+
+
+_PASSWORD_NAMES = tuple(name.encode() for name in PASSWORDS)
+
+
 def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the values of telling names; `raw` is the text in ASCII, `small` that in small letters."""
+    missing = absent(small)
     for sought, name in _NAMED.items():
-        at = small.find(sought)
+        at = -1 if sought in missing else small.find(sought)
         while at >= 0:
             end = at + len(sought)
             if (behind := _end_of_name(text, raw, at, sought, name)) >= 0:
@@ -301,10 +313,8 @@ def _is_secret(
             and not is_ordinary(value)
             and _is_password(name, value, quoted=quoted, told=told, setting=setting)
         )
-    if len(value) < MIN_VALUE or is_ordinary(value):
-        return False
-    if told:
-        return _is_told(value, before)
+    if len(value) < MIN_VALUE or is_ordinary(value) or told:
+        return told and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_told(value, before)
     if name in _LONG_ONES:
         return not _is_known(name, value, before) and len(value) >= MIN_TOKEN and is_random(value)
     if name in {"key", "token"} and (_TABLE_KEY.search(before) or not (variable or _SURE_KEY.search(before))):
@@ -332,7 +342,8 @@ def _is_known(name: str, value: str, before: str) -> bool:
 
 def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bool) -> bool:
     """Tell whether the value of a name of a password is one, and not a type, a state or a name in code."""
-    if is_word(value):
+    letters = value.replace("_", "").replace("-", "")
+    if is_word(value) or (letters.isalpha() and name in letters.lower()):
         return False
     if told:
         return is_safe(value) and len(value) >= MIN_BARE and not (name == "pass" and HEX.fullmatch(value))

@@ -116,7 +116,7 @@ def in_files(text: str, raw: bytes) -> Iterator[Secret]:
 
 
 def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords of `name:password@host`, of `name:password@tcp(host)`, and of the code of a Wi-Fi."""
+    """Yield the passwords of `name:password@host`, of `name:password@tcp(host)`, and of a Wi-Fi's code."""
     at = raw.find(b"@")
     while at >= 0:
         # In most addresses of mail no colon stands before.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.secret_names import PASSWORDS
+from ragmem.domain.secret_names import PASSWORDS, absent
 from ragmem.domain.secret_values import HEX, UUID, Secret, is_chosen, is_name, is_ordinary, is_safe, is_word
 
 MIN_TOLD = 5
@@ -51,6 +51,7 @@ _BELOW = re.compile(
 )
 """A password that has the line below its name to itself."""
 
+_DIGIT = re.compile(r"[\d\u00b2\u00b3\u00b9\u2070-\u2089]")
 _AHEAD = re.compile(
     rf"(?:^|[\s(\[])(?P<open>{_OPEN})(?P<value>{_WORD}{{6,64}}+)[\"'`“”’»]?[*_]{{0,2}},?[ \t]"
     r"(?:is|was|as|for|als|ist|war|comme|como|come|est|es|è|é|jako|som|als het|как"
@@ -148,8 +149,9 @@ _NO_SEED = frozenset(
 
 def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield what sentences tell: passwords, logins, codes, PINs and the words that a wallet is made from."""
+    missing = absent(small)
     for name in _TOLD_NAMES:
-        at = small.find(name)
+        at = -1 if name in missing else small.find(name)
         while at >= 0:
             end = at + len(name)
             if not raw[at - 1 : at].isalpha() or raw[at : at + 1].isupper() or name in _WITHIN:
@@ -222,7 +224,8 @@ def _beside(text: str, end: int) -> Secret | None:
 def _ahead(text: str, at: int) -> Secret | None:
     """Return the password that stands before its name."""
     low = max(0, at - 110)
-    if ahead := _AHEAD.search(text[low:at]):
+    # Without a digit nothing is a password by its place alone.
+    if _DIGIT.search(text, low, at) and (ahead := _AHEAD.search(text[low:at])):
         value = ahead["value"].rstrip(_STOPS)
         if is_safe(value) and not is_ordinary(value) and not _is_code(value):
             return Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")
@@ -259,6 +262,7 @@ def _is_told(value: str, opening: str, verb: str, *, short: bool) -> bool:
 _CODE_LIKE = re.compile(
     r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
     r"|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]"
+    r"|[\w.-]+(?:/[\w.:{}-]+){2,}\Z"
 )
 
 
@@ -324,9 +328,20 @@ def _phrases(text: str, small: bytes) -> Iterator[Secret]:
             end = at + len(name)
             if found := _PHRASE.match(text, end):
                 end = found.end()
-                if not _NO_SEED & set(re.findall("[a-z]+", found["words"])):
+                lead = text[at : found.start("words")]
+                if _tells_words(lead, found["words"]):
                     yield Secret(*found.span("words"), "seed phrase")
             at = small.find(name, end)
+
+
+_OF_WORDS = re.compile(r"(?i:phrase|word|mnemonic|recovery|bip|wallet)|[:=\uff1a]")
+
+
+def _tells_words(lead: str, words: str) -> bool:
+    """Tell whether words are those of a wallet: no options of a command, no sentence, and named as such."""
+    if "--" in words or " -" in words or not _OF_WORDS.search(lead):
+        return False
+    return not _NO_SEED & set(re.findall("[a-z]+", words))
 
 
 _CODE_NAMES = tuple(name.encode() for name in (*_CODES, *_CODES_MORE))

@@ -357,7 +357,20 @@ _BY_FIRST: dict[str, list[tuple[str, Shape]]] = {}
 for _one in SHAPES:
     for _begin in () if _one.wide else _one.begins:
         _BY_FIRST.setdefault(_begin[0], []).append((_begin, _one))
-_WIDE = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins]
+_WIDE = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] not in "${"]
+_MARKED = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] in "${"]
+_MARKS = tuple(
+    re.compile(
+        (
+            re.escape(mark)
+            + "(?="
+            + "|".join(re.escape(lead[1:]) for _, lead in _MARKED if lead[0] == mark)
+            + ")"
+        ).encode()
+    )
+    for mark in "${"
+)
+"""What hashes of passwords begin with: many beginnings with the same mark are looked for at once."""
 
 
 def shaped(text: str, raw: bytes) -> Iterator[Secret]:
@@ -386,7 +399,21 @@ def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
             at = max(at, place + 1)
 
 
+def _marked_ones(text: str, raw: bytes) -> Iterator[Secret]:
+    behind: dict[str, int] = {}
+    for lead in _MARKS:
+        for place in (one.start() for one in lead.finditer(raw)):
+            for shape, begin in _MARKED:
+                if not text.startswith(begin, place) or place < behind.get(begin, 0):
+                    continue
+                if found := shape.pattern.match(text, place):
+                    behind[begin] = _behind(found)
+                    if secret := _secret(shape, found, begin):
+                        yield secret
+
+
 def _wide_ones(text: str, raw: bytes) -> Iterator[Secret]:
+    yield from _marked_ones(text, raw)
     for shape, begin in _WIDE:
         sought = begin.encode()
         place = raw.find(sought)

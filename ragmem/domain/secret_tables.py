@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.secret_names import PASSWORDS
+from ragmem.domain.secret_names import PASSWORDS, absent
 from ragmem.domain.secret_sentences import FOREIGN
 from ragmem.domain.secret_values import (
     HEX,
@@ -27,6 +27,9 @@ MOST_HEADING = 40
 
 MIN_CELL = 4
 MIN_KEY = 16
+
+MOST_BREAK = 6
+"""Characters of a break as JSON within JSON writes it."""
 
 _BREAK = re.compile(r"\r?\n|\\{1,2}r\\{1,2}n|\\{1,2}n")
 _RULE = re.compile(r"[\s|+:=│┃┼╪├┤╞╡┌┐└┘─━═┬┴╭╮╰╯_-]+")
@@ -74,8 +77,9 @@ def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
 
 def _headings(text: str, raw: bytes, small: bytes) -> Iterator[tuple[int, int, bool]]:
+    missing = absent(small)
     for name in _NAMES + _KEYS:
-        at = small.find(name)
+        at = -1 if name in missing else small.find(name)
         while at >= 0:
             end = at + len(name)
             # What stands alone in its cell has a mark or a blank at both sides.
@@ -108,10 +112,15 @@ def _below(text: str, at: int, end: int, *, key: bool) -> tuple[list[Secret], in
     tag = text.rfind("<", max(0, at - MOST_HEADING), at)
     if tag >= 0 and text[tag : tag + 3].lower() in {"<th", "<td"}:
         return _in_markup(text, tag, key=key)
-    first = max((one.end() for one in _BREAK.finditer(text, low, at)), default=low)
-    close = _BREAK.search(text, end, high)
+    ends = [place for mark in ("\n", "\\n") if (place := text.find(mark, end, high)) >= 0]
+    # What goes before the mark belongs to the break as well.
+    close = _BREAK.search(text, max(end, min(ends) - MOST_BREAK), high) if ends else None
     if close is None:
         return [], end
+    first = max(
+        (start + len(mark) for mark in ("\n", "\\n") if (start := text.rfind(mark, low, at)) >= 0),
+        default=low,
+    )
     # What JSON writes a text in is no part of its first line.
     heading = text[first : close.start()]
     if (

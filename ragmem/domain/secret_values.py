@@ -94,9 +94,12 @@ _REFERENCE = re.compile(
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
     r"|(?:vault|env|secret|ref|arn|op|ssm|file|path|keychain|aws|gcp):\S"
     r"|[A-Za-z_][\w.]*\([^()]*\)?\Z"
+    r"|\$\w+/|\{[A-Za-z_]\w*\}[\w.-]*\Z|\d+(?:\.\d+){2,}\Z|[A-Za-z_]\w*\["
+    r"|(?=[A-Z]\w*(?:Key|Bearer|Type|Form|Request|Response|Config|Error|Exception|Params|Client|Service|Provider))"
+    r"[A-Z][A-Za-z]*\d{0,2}(?:[A-Z][a-z]{2,})+\Z"
     r"|[A-Za-z_]\w*!?(?:(?:\??\.|::|->)[A-Za-z_]\w*!?)+\Z"
 )
-"""The beginning of a path, an address or a variable; a name in capitals; an expression in code."""
+"""The beginning of a path, an address or a variable; an OID; a name in capitals or of a type; other code."""
 
 
 @dataclass(frozen=True, slots=True)

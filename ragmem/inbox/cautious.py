@@ -27,7 +27,8 @@ HINTS = tuple(
     ":fx sl. dt0 | "
     "pat. sat. mlsn. pk. sk. tk. _mmk t1. 1000. :apa _gitlab sc_ ext_ scauth authress cat less echo print "
     "vault bao aws gcloud "
-    "az kubectl oc gopass op\x20 bw rbw fly gh doppler chamber sops openssl pwgen terraform tofu pulumi gpg git "
+    "az kubectl oc gopass op\x20 bw rbw fly gh doppler chamber sops openssl pwgen terraform tofu "
+    "pulumi gpg git "
     "npm".split()
 )
 """One of these, in small letters, stands in every text that holds a secret without a long token."""

@@ -16,8 +16,8 @@ MOST_GLUED = 96
 
 _APART = "\n\0\n"
 
-_COLOUR = r"(?:\x1b|\\(?:[uU]00|[xX])1[bB]|\\e|\\033)\[[0-9;?]{0,24}[A-Za-z]"
-"""What tells a terminal a colour, also as JSON, Python and the shell write it."""
+_COLOUR = r"(?:\x1b|\\(?:[uU]00|[xX])1[bB]|\\e|\\033)\[[0-9;?]{0,24}[A-Za-z]|\[\d{1,2}(?:;\d{1,3}){0,4}m"
+"""What tells a terminal a colour, also as JSON, Python and the shell write it, or without its escape."""
 
 _BREAK = r"(?:\\{1,2}\r?\n|\\{3}n|\\{4}n)[ \t]{0,40}"
 """A line that a backslash continues, also as JSON writes it."""
@@ -50,7 +50,7 @@ _SPACED = (
 _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
     (gates, re.compile(pattern))
     for gates, pattern in (
-        ((b"\x1b[", b"1b[", b"1B[", b"\\e[", b"033["), _COLOUR),
+        ((b"\x1b[", b"[0m", b"1b[", b"1B[", b"\\e[", b"033["), _COLOUR),
         ((b"\\\n", b"\\\r\n", b"\\\\\\n"), _BREAK),
         ((b"=\n", b"=\r\n"), r"=(?<=[A-Za-z0-9+/_-]=)\r?\n(?=[A-Za-z0-9])"),
         (

@@ -74,6 +74,46 @@ def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
         yield from found
         if found:
             behind = reached
+    yield from _in_one_line(text, raw)
+
+
+_FLAT_RULE = re.compile(r"\|(?:[ \t]?:?-{2,60}:?[ \t]?\|){2,12}")
+MOST_FLAT = 2_000
+"""Characters of the rows of a table that stands in one line."""
+
+
+def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords of a table of Markdown whose lines were put together to one."""
+    for sought in (b"| |-", b"| | -", b"| |:-", b"| | :-"):
+        at = raw.find(sought)
+        while at >= 0:
+            behind = at + 1
+            if rule := _FLAT_RULE.match(text, at + 2):
+                count = rule.group().count("|") - 1
+                low = max(text.rfind("\n", 0, at) + 1, at - MOST_LINE)
+                names = [name.strip(_FRAME) for name in text[low:at].split("|")[-count:]]
+                stop = text.find("\n", rule.end(), rule.end() + MOST_FLAT)
+                rows = text[rule.end() : stop if stop >= 0 else rule.end() + MOST_FLAT].split("|")
+                for column in range(len(names)):
+                    if (
+                        names[column].isascii()
+                        and _PASSWORD.search(names[column])
+                        and _is_heading(names, column)
+                    ):
+                        yield from _of_flat(rows, rule.end(), column, names)
+                behind = rule.end()
+            at = raw.find(sought, behind)
+
+
+_PASSWORD = re.compile("|".join(re.escape(name) for name in (*PASSWORDS, "pass", "pw")), re.IGNORECASE)
+
+
+def _of_flat(rows: list[str], at: int, column: int, names: list[str]) -> Iterator[Secret]:
+    for number, cell in enumerate(rows):
+        # Between two rows stands an empty cell.
+        if number % (len(names) + 1) == column + 1:
+            yield from _cell(cell, at, names, key=False)
+        at += len(cell) + 1
 
 
 def _headings(text: str, raw: bytes, small: bytes) -> Iterator[tuple[int, int, bool]]:

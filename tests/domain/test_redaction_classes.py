@@ -107,6 +107,7 @@ COMMANDS = [
 TABLES = [
     "| user | password |\n|---|---|\n| bob | VALUE |",
     "user,password\nbob,VALUE\n",
+    "see | user | password | |---|---| | al | changeme | | bob | VALUE |",
     "user\tpassword\nbob\tVALUE",
     "name;passwort\nbob;VALUE",
     "<table><tr><th>User</th><th>Password</th></tr>\n<tr><td>bob</td><td>VALUE</td></tr></table>",
@@ -142,6 +143,7 @@ def test_a_password_is_found_as_json_writes_it(text):
         "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44\uff1dAQJepnW9AsuN2",
         "pass&#119;ord&equals;AQJepnW9AsuN2",
         "\\u0070assword=AQJepnW9AsuN2",
+        "[31mDB_PASSWORD[0m=[1mAQJepnW9AsuN2[0m",
     ],
 )
 def test_a_secret_is_found_in_disguise(text):

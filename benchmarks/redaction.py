@@ -33,7 +33,8 @@ HANDED_IN = 4
 
 
 def main() -> None:
-    parser = common.arguments(__doc__.splitlines()[0], data="../shared/corpus")
+    parser = common.arguments(__doc__.splitlines()[0], data="../shared/eval/secrets")
+    parser.add_argument("--corpus", type=Path, default=Path("../shared/corpus"), help="real texts")
     parser.add_argument("--found", type=Path, metavar="FILE", help="list what real texts hold, to be judged")
     parser.add_argument("--ways", nargs="*", metavar="WAY", help="only these ways in")
     options = parser.parse_args()
@@ -56,10 +57,13 @@ def main() -> None:
     control = document["control"] = not_redacted(secrets)
     notes.append(f"with redaction turned off the same search finds {control} of {len(secrets)}")
     if options.data.is_dir():
-        document["real"] = real = of_real_texts(options.data, options.found)
+        document["sets"] = sets = of_sets(options.data, chosen)
+        notes += [f"{name}: {told}" for name, told in sets.items()]
+    if options.corpus.is_dir():
+        document["real"] = real = of_real_texts(options.corpus, options.found)
         notes.append(
             f"real texts: {real['characters'] / 1e6:.1f} million characters, {real['found']} redactions "
-            f"({real['per_100_kb']:.3f} for 100 kB), {real['mb_per_s']:.1f} MB/s"
+            f"({real['per_100_kb'] * 10:.2f} for 1 MB), {real['mb_per_s']:.1f} MB/s"
         )
     document["detected"] = detected = by_shape(secrets)
     notes.append(f"texts with a secret in which one is found: {detected['ragmem']} of {len(secrets)}")
@@ -144,6 +148,15 @@ def ingest(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
         ragmem(environ, "ingest", "-", stdin=redaction_planted.told(secret, number))
 
 
+def files(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
+    """Hand in each text as it is, as a file of Markdown or plain text, and as lines of an output."""
+    (folder / "files").mkdir()
+    for number, secret in enumerate(secrets):
+        (folder / f"files/quay-{number}.{('md', 'txt')[number % 2]}").write_text(secret.text)
+    ragmem(environ, "ingest", str(folder / "files"))
+    ragmem(environ, "ingest", "-", stdin="\n\n".join(one.text for one in secrets))
+
+
 def inbox(secrets: Secrets, folder: Path, environ: Mapping[str, str]) -> None:
     lines = [json.dumps(redaction_planted.told(secret, number)) for number, secret in enumerate(secrets)]
     ragmem(environ, "ingest", "--buffer", "--jsonl", "-", stdin="\n".join(lines))
@@ -204,6 +217,7 @@ WAYS: dict[str, Callable[[Secrets, Path, Mapping[str, str]], None]] = {
     "transcripts": transcripts,
     "hooks": hooks,
     "ingest": ingest,
+    "files": files,
     "inbox": inbox,
     "http": http,
     "import": imported,
@@ -225,6 +239,25 @@ def measured(way: Callable[..., None], secrets: Secrets, folder: Path) -> dict[s
         "found": len(found),
         "where": found[:20],
     }
+
+
+def of_sets(data: Path, ways: Iterable[str]) -> dict[str, str]:
+    """Return for each set of shapes, and each way in, how many of its secrets are stored, and which."""
+    told = {}
+    for path in sorted(data.glob("*.jsonl")):
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+        secrets = [
+            redaction_planted.Planted(one["shape"], one["text"], tuple(one["core"])) for one in records
+        ]
+        for name in ways:
+            with common.temporary_folder("redaction") as folder:
+                common.tell(f"{path.stem} by {name}")
+                environ = environment(folder)
+                WAYS[name](secrets, folder, environ)
+                parts = {part for part, _ in leaked(secrets, folder / "store")}
+            kept = [one.shape for one in secrets if parts & set(one.parts)]
+            told[f"{path.stem} by {name}"] = f"{len(kept)} of {len(secrets)} stored {', '.join(kept)}".strip()
+    return told
 
 
 def not_redacted(secrets: Secrets) -> int:

@@ -122,7 +122,7 @@ def reflections(secrets: list[Planted], path: Path) -> None:
     lines = [
         json.dumps(
             {
-                "timestamp": f"2026-03-01T10:{number:02d}:00Z",
+                "timestamp": f"2026-03-01T{10 + number // 60}:{number % 60:02d}:00Z",
                 "task_description": f"connect quay {number}",
                 "reflection_q1": told(secret, number),
             }
@@ -171,7 +171,7 @@ def _claude(number: int, said: tuple[str, str, str, str], session: str, cwd: str
         "sessionId": session,
         "cwd": cwd,
         "version": "2.1.7",
-        "timestamp": f"2026-03-01T10:{number:02d}:00Z",
+        "timestamp": f"2026-03-01T{10 + number // 60}:{number % 60:02d}:00Z",
     }
     use = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
     back = {"type": "tool_result", "tool_use_id": f"t{number}", "content": result, "is_error": True}
@@ -190,7 +190,7 @@ def _answer(identifier: str, block: dict[str, object]) -> dict[str, object]:
 
 def _codex(number: int, said: tuple[str, str, str, str], session: str, cwd: str) -> list[dict[str, object]]:
     asked, answered, command, result = said
-    at = f"2026-03-01T10:{number:02d}:00Z"
+    at = f"2026-03-01T{10 + number // 60}:{number % 60:02d}:00Z"
     call = {
         "type": "function_call",
         "name": "shell",
@@ -214,7 +214,7 @@ def _codex(number: int, said: tuple[str, str, str, str], session: str, cwd: str)
 
 def _gemini(number: int, said: tuple[str, str, str, str], session: str, cwd: str) -> list[dict[str, object]]:
     asked, answered, command, result = said
-    at = f"2026-03-01T10:{number:02d}:00Z"
+    at = f"2026-03-01T{10 + number // 60}:{number % 60:02d}:00Z"
     meta = [
         {"type": "session_metadata", "sessionId": session, "projectHash": "tide", "startTime": at, "cwd": cwd}
     ]

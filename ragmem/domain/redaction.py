@@ -10,11 +10,14 @@ from itertools import accumulate
 from typing import Any
 
 from ragmem.domain.private import private_spans
-from ragmem.domain.secret_commands import in_clients
+from ragmem.domain.secret_commands import in_calls, in_clients, in_options, printed
+from ragmem.domain.secret_dress import undressed
 from ragmem.domain.secret_marks import MARKED, mark
-from ragmem.domain.secret_names import in_cookies, in_headers, in_options, named
+from ragmem.domain.secret_names import in_cookies, in_headers, named
 from ragmem.domain.secret_places import in_addresses, in_files, key_blocks
+from ragmem.domain.secret_sentences import in_sentences
 from ragmem.domain.secret_shapes import runs, shaped
+from ragmem.domain.secret_tables import in_tables
 from ragmem.domain.secret_values import Secret
 
 __all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets"]
@@ -141,11 +144,6 @@ def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
             yield from _named_texts(item, name)
 
 
-_COLOUR = re.compile(r"(?:\x1b|\\(?:[uU]00|[xX])1[bB]|\\e|\\033)\[[0-9;?]{0,24}[A-Za-z]")
-"""What tells a terminal a colour, also as JSON, Python and the shell write it."""
-
-_COLOURED = (b"\x1b[", b"1b[", b"\\e[", b"033[")
-
 _BASE64 = bytes(
     ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "+/" else ord(" ")
     for code in range(256)
@@ -160,34 +158,17 @@ PEEK = 32
 def find_secrets(text: str, redactor: Redactor = DEFAULT) -> list[Secret]:
     """Return the secrets of a text in order; none overlaps another.
 
-    Those in colours are found as well, and of base64 the whole of what stands for a text with a secret.
+    Those in disguise are found as well (colours, escapes, invisible letters, breaks within them), and of
+    base64 and hexadecimal the whole of what stands for a text with a secret.
     """
     # One byte for each character, in which all that is looked for is found much faster than in the text.
     raw = text.encode("ascii", "replace")
     small = raw.lower()
     found = [*_found(text, raw, small, redactor), *_encoded(raw, redactor)]
-    if any(mark in small for mark in _COLOURED):
-        found += _coloured(text, redactor)
+    if seen := undressed(text, raw, small):
+        shown = seen.text.encode("ascii", "replace")
+        found += seen.secrets(_found(seen.text, shown, shown.lower(), redactor))
     return _apart(found)
-
-
-def _coloured(text: str, redactor: Redactor) -> Iterator[Secret]:
-    """Yield the secrets of the text as it is seen, with the colours that stand in them."""
-    spans = [colour.span() for colour in _COLOUR.finditer(text)]
-    starts = [0, *(end for _, end in spans)]
-    parts = [
-        text[start:end] for start, end in zip(starts, [*(at for at, _ in spans), len(text)], strict=True)
-    ]
-    places = list(accumulate(map(len, parts), initial=0))[:-1]
-    seen = "".join(parts)
-    small = (raw := seen.encode("ascii", "replace")).lower()
-
-    def place(at: int) -> int:
-        part = bisect_right(places, at) - 1
-        return starts[part] + at - places[part]
-
-    for one in _found(seen, raw, small, redactor):
-        yield Secret(place(one.start), place(one.end - 1) + 1, one.kind)
 
 
 def _encoded(raw: bytes, redactor: Redactor) -> Iterator[Secret]:
@@ -201,11 +182,16 @@ def _encoded(raw: bytes, redactor: Redactor) -> Iterator[Secret]:
             )
 
 
+_HEX = re.compile(rb"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
+
+
 def _as_text(encoded: bytes) -> str:
-    """Return what base64 stands for; nothing where it is no text."""
-    whole = encoded[: len(encoded) // 4 * 4]
+    """Return what base64 or hexadecimal stands for; nothing where it is no text."""
+    if _HEX.fullmatch(encoded):
+        decoded = bytes.fromhex(encoded.decode())
+    else:
+        decoded = base64.b64decode(encoded[: len(encoded) // 4 * 4])
     # PowerShell encodes its commands with two bytes a letter.
-    decoded = base64.b64decode(whole)
     if decoded[1:2] == b"\0":
         decoded = decoded.replace(b"\0", b"")
     text = decoded.decode("utf-8", "replace")
@@ -222,9 +208,13 @@ def _found(text: str, raw: bytes, small: bytes, redactor: Redactor) -> list[Secr
         *in_files(text, raw),
         *in_headers(text, small),
         *in_cookies(text, small),
-        *in_options(text),
+        *in_options(text, raw),
         *in_clients(text, raw, small),
+        *in_calls(text, raw),
+        *printed(text, raw),
         *named(text, raw, small),
+        *in_sentences(text, raw, small),
+        *in_tables(text, raw, small),
     ]
     for pattern in _compiled(redactor.extra):
         found += _extra(text, pattern)

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragmem.domain.secret_values import STAND_INS, Secret, is_mixed, is_ordinary, is_random, stands_in
+from ragmem.domain.secret_values import (
+    STAND_INS,
+    Secret,
+    is_mixed,
+    is_ordinary,
+    is_random,
+    is_safe,
+    stands_in,
+)
 
 MIN_KEY_LETTERS = 32
 """Letters within a private key block; with fewer it shows only what one looks like."""
@@ -30,7 +38,8 @@ _ADDRESS = re.compile(
 )
 _USER = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
 _NETRC = re.compile(
-    r"machine\s{1,4}\S{1,255}\s{1,8}(?:login|account)\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(?P<value>[^\s\"'\\]{4,512}+)"
+    r"machine\s{1,4}\S{1,255}\s{1,8}(?:login|account)\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(?P<value>[^\s\"'"
+    r"\\]{4,512}+)"
 )
 _PGPASS = re.compile(
     r"(?m)^[ \t>|*-]{0,8}[\w.*-]{1,255}:(?:\d{4,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{6,256}+)$"
@@ -97,12 +106,44 @@ def in_files(text: str, raw: bytes) -> Iterator[Secret]:
         for found in _PGPASS.finditer(text):
             if not is_ordinary(found["value"]) and (is_mixed(found["value"])):
                 yield Secret(*found.span("value"), "password")
+    yield from _in_pairs(text, raw)
     if b"Secret" in raw and b"kind" in raw:
         behind = 0
         for kind in _KIND.finditer(text):
             if kind.start() >= behind:
                 first, behind = _manifest(text, kind.start(), behind)
                 yield from _of_manifest(text, first, behind)
+
+
+def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords of `name:password@host`, of `name:password@tcp(host)`, and of a Wi-Fi's code."""
+    at = raw.find(b"@")
+    while at >= 0:
+        # In most addresses of mail no colon stands before.
+        low = max(0, at - MOST_PAIR)
+        if (
+            raw.rfind(b":", low, at) > 0
+            and (found := _PAIR.search(text, low, at))
+            and not is_ordinary(found["value"])
+            and (is_safe(found["value"]) or _PROTOCOL.match(text, at))
+        ):
+            yield Secret(*found.span("value"), "password")
+        at = raw.find(b"@", at + 1)
+    for sought, pattern in _SOUGHT:
+        at = raw.find(sought)
+        while at >= 0:
+            if (found := pattern.match(text, at)) and not is_ordinary(found["value"]):
+                yield Secret(*found.span("value"), "secret" if sought[:1] == b"o" else "password")
+            at = raw.find(sought, at + 1)
+
+
+MOST_PAIR = 80
+_PAIR = re.compile(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
+_PROTOCOL = re.compile(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
+_SOUGHT = (
+    (b"WIFI:", re.compile(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
+    (b"otpauth://", re.compile(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
+)
 
 
 def _manifest(text: str, at: int, low: int) -> tuple[int, int]:

@@ -99,7 +99,13 @@ SHAPES = (
     _shape("JWT", "eyJ", rf"{_WEB}{{13,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+", dotted=True),
     _shape("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}+"),
     _shape("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+", wide=True),
-    _shape("Twilio key", "SK", rf"[0-9a-f]{{32}}{_END}", sure=True),
+    _shape("Twilio key", "SK", rf"[0-9a-fA-F]{{32}}{_END}", sure=True),
+    _shape(
+        "Twilio key",
+        "AC",
+        rf"[0-9a-f]{{32}}(?:\\{{0,3}}[\"']?[,:/ ]{{1,3}}\\{{0,3}}[\"']?[0-9a-f]{{32}}){_END}",
+        sure=True,
+    ),
     _shape("SendGrid key", "SG.", rf"{_WEB}{{16,32}}+\.{_WEB}{{30,64}}+", wide=True),
     _shape("Brevo key", "xkeysib- xsmtpsib-", r"[0-9a-f]{40,}+"),
     _shape("Mailchimp key", "-us", r"(?<=[0-9a-f]{32}-us)\d{1,2}(?![\w-])", wide=True, sure=True),
@@ -175,13 +181,151 @@ SHAPES = (
     ),
     _shape("kubeadm token", "--token", r"[ =][a-z0-9]{6}\.[a-z0-9]{16}(?![a-z0-9])", wide=True),
     _shape("age key", "AGE-SECRET-KEY-1 AGE-PLUGIN-", r"[A-Z0-9-]{40,}+", sure=True),
+    _shape(
+        "1Password key",
+        "A3-",
+        r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+        sure=True,
+    ),
+    _shape("AWS key", "A3T", rf"[A-Z0-9]{{17}}{_END}"),
+    _shape("AWS token", "amzn.mws. amzn1.oa2-cs.v1.", r"[0-9a-f-]{36,}+", wide=True),
+    _shape("Adobe key", "p8e-", r"[A-Za-z0-9]{32}"),
+    _shape("Alibaba key", "LTAI", rf"[A-Za-z0-9]{{12,24}}{_END}"),
+    _shape("Tencent key", "AKID", rf"[A-Za-z0-9]{{32}}{_END}"),
+    _shape("Volcengine key", "AKLT", r"[A-Za-z0-9=]{40,}+"),
+    _shape("Artifactory key", "AKCp cmVmd", r"[A-Za-z0-9]{59,}+"),
+    _shape(
+        "Authress key",
+        "sc_ ext_ scauth_ authress_",
+        r"[A-Za-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}",
+        wide=True,
+    ),
+    _shape("Bitbucket token", "BBDC-", r"[A-Za-z0-9+/@_-]{40,50}"),
+    _shape("Buildkite token", "bkua_", r"[0-9a-f]{40}"),
+    _shape("Cerebras key", "csk-", r"[a-z0-9]{40,}+"),
+    _shape("CircleCI token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9]{20,24}_[0-9a-f]{40}"),
+    _shape("ClickHouse key", "4b1d", rf"[A-Za-z0-9]{{38}}{_END}"),
+    _shape("Contentful token", "CFPAT-", rf"{_WEB}{{40,}}+"),
+    _shape(
+        "DeepL key",
+        ":fx",
+        r"(?<=[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:fx)",
+        wide=True,
+        sure=True,
+    ),
+    _shape("Defined token", "dnkey-", r"[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}"),
+    _shape("DingTalk key", "SEC", rf"[0-9a-f]{{64}}{_END}"),
+    _shape("Dropbox token", "sl.", rf"(?:u\.)?{_WEB}{{130,}}+", wide=True),
+    _shape("Duffel token", "duffel_test_ duffel_live_", r"[A-Za-z0-9_=-]{43}"),
+    _shape(
+        "Dynatrace token",
+        "dt0c01. dt0s01. dt0s02. dt0s08. dt0s16.",
+        r"[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}",
+        wide=True,
+    ),
+    _shape("Facebook token", "|", r"(?<=[0-9]{15}\|)[A-Za-z0-9_-]{27,40}(?![\w-])", wide=True),
+    _shape("Fireworks key", "fw_", rf"[A-Za-z0-9]{{22,}}+{_END}"),
+    _shape("Flutterwave key", "FLWPUBK_TEST- FLWPUBK-", r"[A-Za-z0-9]{32}-X"),
+    _shape("Frame.io token", "fio-u-", r"[A-Za-z0-9_=-]{64}"),
+    _shape("Freemius key", "sk_", r"(?=[A-Za-z0-9_+/-]{0,40}\d)[A-Za-z0-9]{29,64}(?![\w-])"),
+    _shape("Harness token", "pat. sat.", rf"{_WEB}{{22}}\.[A-Za-z0-9]{{24}}\.[A-Za-z0-9]{{20}}", wide=True),
+    _shape("HubSpot token", "pat-na1- pat-na2- pat-eu1- pat-ap1-", r"[0-9a-fA-F-]{36}", sure=True),
+    _shape("Infracost token", "ico-", rf"[A-Za-z0-9]{{32}}{_END}"),
+    _shape("Intra42 secret", "s-s4t2ud- s-s4t2af-", r"[0-9a-f]{64}"),
+    _shape("Jina key", "jina_", rf"{_WEB}{{40,}}+"),
+    _shape("MailerSend token", "mlsn.", r"[0-9a-f]{64}", wide=True),
+    _shape("Mailgun key", "pubkey-", rf"[0-9a-f]{{32}}{_END}"),
+    _shape("Mapbox token", "pk.eyJ sk.eyJ tk.eyJ", rf"{_WEB}{{30,}}+\.{_WEB}{{20,}}+", wide=True),
+    _shape("Mapbox token", "pk.", r"[a-z0-9]{60}\.[a-z0-9]{22}", wide=True),
+    _shape("MaxMind key", "_mmk", r"(?<=[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)", wide=True, sure=True),
+    _shape("MongoDB key", "mdb_sa_sk_", rf"{_WEB}{{30,}}+"),
+    _shape("Nostr key", "nsec1", r"[a-z0-9]{58}"),
+    _shape("NuGet key", "oy2", rf"[a-z0-9]{{43}}{_END}"),
+    _shape("Octopus key", "API-", rf"[A-Z0-9]{{26,32}}{_END}"),
+    _shape("OpenShift token", "sha256~", rf"{_WEB}{{43}}", wide=True),
+    _shape("Plaid token", "access-sandbox- access-development- access-production-", r"[0-9a-f-]{36}"),
+    _shape("PostHog key", "phx_", r"[A-Za-z0-9]{40,}+"),
+    _shape("Prefect key", "pnu_ pnb_", r"[A-Za-z0-9]{36}"),
+    _shape("PubNub key", "sec-c-", r"[A-Za-z0-9+/=-]{36,}+"),
+    _shape("ReadMe token", "rdme_", r"[a-z0-9]{70}"),
+    _shape("Resend key", "re_", r"(?=[A-Za-z0-9]{8}_)[A-Za-z0-9_]{30,}+"),
+    _shape("Scalingo token", "tk-us- tk-eu-", rf"{_WEB}{{48}}"),
+    _shape("SettleMint token", "sm_aat_ sm_pat_ sm_sat_", r"[A-Za-z0-9]{16}"),
+    _shape("Shippo token", "shippo_live_ shippo_test_", r"[0-9a-fA-F]{40}"),
+    _shape("SonarQube token", "squ_ sqp_ sqa_", r"[A-Za-z0-9]{40}"),
+    _shape("Sourcegraph token", "sgp_", r"(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}"),
+    _shape("Stripe key", "sk_prod_ rk_prod_", r"[A-Za-z0-9]{10,}+"),
+    _shape("Stytch secret", "secret-live- secret-test-", rf"{_WEB}{{30,}}+"),
+    _shape("Telnyx key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
+    _shape("Together key", "tgp_v1_", rf"{_WEB}{{40,}}+"),
+    _shape("Typeform token", "tfp_", r"[A-Za-z0-9_.=-]{44,59}"),
+    _shape("Yandex key", "AQVN", rf"{_WEB}{{35,38}}"),
+    _shape("Yandex key", "YC", rf"{_WEB}{{38}}{_END}"),
+    _shape("Yandex token", "t1.", rf"[A-Za-z0-9_-]{{3,}}+=*\.{_WEB}{{86}}", wide=True),
+    _shape("Zoho token", "1000.", r"[0-9a-f]{32}\.[0-9a-f]{32}", wide=True),
+    _shape("Firebase key", ":APA91b", rf"(?<={_WEB}{{11}}:APA91b){_WEB}{{80,}}+", wide=True),
+    _shape("GitLab session", "_gitlab_session=", r"[0-9a-z]{32}", wide=True),
+    # A wallet: BIP-32, and what Cardano and Tezos call a secret key.
+    _shape("wallet key", "xprv yprv zprv tprv uprv vprv Ltpv", r"[1-9A-HJ-NP-Za-km-z]{100,112}"),
+    _shape(
+        "wallet key", "ed25519_sk1 ed25519e_sk1 root_xsk1 acct_xsk1 addr_xsk1 addr_sk1", r"[a-z0-9]{50,}+"
+    ),
+    _shape("wallet key", "edsk", rf"[1-9A-HJ-NP-Za-km-z]{{50,94}}{_END}"),
+    # What is stored of a password: crypt(5), passlib, Django, Werkzeug, RFC 2307, PostgreSQL.
+    _shape("password hash", "$2a$ $2b$ $2y$ $2x$", r"\d\d\$[./A-Za-z0-9]{40,53}", wide=True, sure=True),
+    _shape("password hash", "$argon2", r"(?:id|i|d)\$[A-Za-z0-9+/=,$.-]{20,400}", wide=True, sure=True),
+    _shape(
+        "password hash",
+        "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$ $md5$ $sha1$ $8$ $9$ $14$ $sm3$ $md5, $DCC2$ $ml$",
+        r"(?:rounds=\d{1,9}\$)?[./A-Za-z0-9*_#-]{1,64}\$(?:[./A-Za-z0-9]{1,64}\$)?[./A-Za-z0-9]{16,}+=*",
+        wide=True,
+        sure=True,
+    ),
+    _shape("password hash", "$P$ $H$ $S$", r"[./A-Za-z0-9]{31,60}", wide=True, sure=True),
+    _shape(
+        "password hash",
+        "$scrypt$ $pbkdf2 $bcrypt-sha256$ $krb5 $bitcoin$ $keepass$ $rar5$ $zip2$ $office$",
+        r"[\w+/=,$.*:@-]{20,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape(
+        "password hash",
+        "pbkdf2_sha pbkdf2: scrypt: argon2$ bcrypt$$ bcrypt_sha256$",
+        r"[\w+/=,.:-]{0,40}\$[\w+/=,.$:-]{20,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape(
+        "password hash",
+        "{SSHA {SHA {SMD5 {MD5 {CRYPT {bcrypt {PBKDF2 {ARGON2 {argon2 {pbkdf2 {scrypt",
+        r"[\w-]{0,16}\}[\w+/=,.$:-]{16,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape(
+        "password hash",
+        "SCRAM-SHA-",
+        r"(?:256|1|512)\$\d{1,7}:[A-Za-z0-9+/=]{8,64}\$[A-Za-z0-9+/=]{16,}:[A-Za-z0-9+/=]{16,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape("password hash", "md5", rf"[0-9a-f]{{32}}{_END}"),
+    _shape(
+        "password hash",
+        "sha1$ md5$ sha256$ sha512$",
+        r"[A-Za-z0-9]{0,24}\$[0-9a-f]{32,128}",
+        wide=True,
+        sure=True,
+    ),
+    _shape("password hash", ":::", r"(?<=[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::)", wide=True, sure=True),
 )
 
-_BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1"})
+_BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
 """Beginnings before which a part of the secret stands, which goes with it."""
 
-MOST_BEFORE = 64
-_HEAD = re.compile(rf"[\w.~-]{{1,{MOST_BEFORE}}}\Z")
+MOST_BEFORE = 72
+_HEAD = re.compile(rf"[\w.~:-]{{1,{MOST_BEFORE}}}\Z")
 
 LONG = 1_024
 """Characters of a match in which no other one is looked for, so that the time stays linear."""
@@ -213,7 +357,20 @@ _BY_FIRST: dict[str, list[tuple[str, Shape]]] = {}
 for _one in SHAPES:
     for _begin in () if _one.wide else _one.begins:
         _BY_FIRST.setdefault(_begin[0], []).append((_begin, _one))
-_WIDE = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins]
+_WIDE = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] not in "${"]
+_MARKED = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] in "${"]
+_MARKS = tuple(
+    re.compile(
+        (
+            re.escape(mark)
+            + "(?="
+            + "|".join(re.escape(lead[1:]) for _, lead in _MARKED if lead[0] == mark)
+            + ")"
+        ).encode()
+    )
+    for mark in "${"
+)
+"""What hashes of passwords begin with: many beginnings with the same mark are looked for at once."""
 
 
 def shaped(text: str, raw: bytes) -> Iterator[Secret]:
@@ -242,7 +399,21 @@ def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
             at = max(at, place + 1)
 
 
+def _marked_ones(text: str, raw: bytes) -> Iterator[Secret]:
+    behind: dict[str, int] = {}
+    for lead in _MARKS:
+        for place in (one.start() for one in lead.finditer(raw)):
+            for shape, begin in _MARKED:
+                if not text.startswith(begin, place) or place < behind.get(begin, 0):
+                    continue
+                if found := shape.pattern.match(text, place):
+                    behind[begin] = _behind(found)
+                    if secret := _secret(shape, found, begin):
+                        yield secret
+
+
 def _wide_ones(text: str, raw: bytes) -> Iterator[Secret]:
+    yield from _marked_ones(text, raw)
     for shape, begin in _WIDE:
         sought = begin.encode()
         place = raw.find(sought)

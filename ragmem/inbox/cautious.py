@@ -16,7 +16,22 @@ HINTS = tuple(
     "ragmem -----begin mysql mariadb redis-cli machine kind xox xapp- hooks.slack.com webhook .office.com "
     "aq. ya29. 1//0 whsec_ sg. -us access_token$ :aa hvs. hvb. hvr. .atlasv1. sntry glsa_ glc_ "
     "fm1 fm2 pscale_ dp. ssws /1 azdo q~ aqe abs eyj v1.0- ops_ :54 :64 :65 :*: 1b[ \x1b[ \\e[ 033[ psk= "
-    "kennwort identified securestring /user: /u: chpasswd -stdin sudo login private-lines".split()
+    "kennwort identified securestring /user: /u: chpasswd -stdin sudo login private-lines "
+    "pw psk bcrypt mdp contrase senha wachtwoord parola haslo has?o heslo lozink senord adgangskode salasana "
+    "jelsz aloz sandi clave "
+    "salt jwt user usr zugang anmeld identifiant cred acces acesso inlog logowani logon sign connect client "
+    "bind( pdo( auth "
+    "recover backup licen activ serial 2fa mfa otp one-time unlock puk einmal wieder voucher regist pin cvv "
+    "cvc mnemonic seed "
+    "wallet bip -p -a -w -s -x -c -u -h -k -n -e /p /rp =\n @ wifi: ${ $1$ $2 $5$ $6$ $7$ $8$ $9$ $y$ $g $a "
+    "$m $s $p $h $b $k "
+    "$r $z $o $d $14 pbkdf2 scrypt: argon2 {s {m {c {b {p {a scram sha1$ md5 sha256 sha512$ ::: amzn .acc "
+    ":fx sl. dt0 | "
+    "pat. sat. mlsn. pk. sk. tk. _mmk t1. 1000. :apa _gitlab sc_ ext_ scauth authress cat less echo print "
+    "vault bao aws gcloud "
+    "az kubectl oc gopass op\x20 bw rbw fly gh doppler chamber sops openssl pwgen terraform tofu "
+    "pulumi gpg git "
+    "npm".split()
 )
 """One of these, in small letters, stands in every text that holds a secret without a long token."""
 
@@ -39,6 +54,8 @@ def may_hold_a_secret(text: str) -> bool:
         return True
     # Base64 has two more characters, which are marks of paths in most texts.
     if b"x" * ENCODED in raw.replace(b"+", b"x").replace(b"/", b"x").translate(_TOKEN):
+        return True
+    if raw.count(b"?") != text.count("?"):  # names in other letters, and letters that are not seen
         return True
     small = raw.lower().decode("ascii")
     return any(hint in small for hint in HINTS)

@@ -54,9 +54,7 @@ inspect log
 inspect config
 inspect runs
 projects join gullwing tideline --dry-run
-projects split tideline Documents --dry-run
 projects rename tideline Tides --dry-run
-projects move Documents Papers --dry-run
 projects assign ID --to tideline --dry-run
 agents show
 completions
@@ -73,7 +71,12 @@ inspect transcripts
 warm status
 """
 # What needs more than a command line: the file that runs it.
-ELSEWHERE = {"serve": "tests/serve/test_rest.py", "inspect explore": "tests/explorer/test_terminal.py"}
+ELSEWHERE = {
+    "serve": "tests/serve/test_rest.py",
+    "inspect explore": "tests/explorer/test_terminal.py",
+    "projects move": "tests/services/test_projects_command.py",
+    "projects split": "tests/services/test_projects_command.py",
+}
 
 
 def named(line):

@@ -16,6 +16,11 @@ from ragmem.domain.secret_values import (
     is_word,
 )
 
+_ROW_ENDS = ("\n", "\\n", "<tr")
+
+MOST_WALKED = 2
+"""Times the length of a text that rows are gone through which a heading before may have claimed already."""
+
 MOST_ROWS = 200
 """Rows of one table that are looked at."""
 
@@ -66,13 +71,20 @@ _TAG = re.compile(r"<[^<>]{1,80}>")
 
 def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords and keys that stand in a column with a telling heading."""
-    behind = 0
+    rows = behind = 0
+    # Rows that are headings themselves would be gone through once for each of them.
+    left = MOST_WALKED * len(text)
     for at, end, key in sorted(_headings(text, raw, small)):
-        if at < behind:
+        if rows <= at < behind:
             continue
         found, reached = _below(text, at, end, key=key)
         yield from found
-        if found:
+        left -= reached - end
+        if found or left < 0:
+            # Other columns of the same heading line are looked at, what stands in its rows is not.
+            rows = min(
+                (place for mark in _ROW_ENDS if (place := text.find(mark, end, reached)) >= 0), default=end
+            )
             behind = reached
     yield from _in_one_line(text, raw)
 

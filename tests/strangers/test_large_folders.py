@@ -23,7 +23,7 @@ def test_a_large_folder_is_refused_where_nobody_can_be_asked(large, ragmem):
 
     assert done.returncode == 2
     assert "201 files" in done.stderr
-    assert "--yes" in done.stderr
+    assert "--dry-run" in done.stderr
     assert done.stdout == ""
 
 

@@ -10,6 +10,11 @@ sys.path += [str(ROOT / "scripts"), str(ROOT / "benchmarks")]
 
 from fingerprint import fingerprint  # noqa: E402
 from generating.measurements import marked, pages, tables  # noqa: E402
+from peers_corpus import NAMED, PLAIN  # noqa: E402
+
+from ragmem.domain.chunking import chunk  # noqa: E402
+from ragmem.domain.extraction import extract  # noqa: E402
+from ragmem.domain.redaction import DEFAULT  # noqa: E402
 
 
 def test_every_table_of_a_benchmark_names_its_script_and_the_code_that_it_measured():
@@ -64,3 +69,14 @@ def test_readme_has_no_figure_of_a_table():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     measured = text[text.index("## Measured") :].partition("\n## ")[0]
     assert not re.search(r"\d(?:\.\d+)? ?(?:ms|s|MB|%)(?!\w)|recall@\d", measured)
+
+
+def test_the_further_memories_that_tools_store_have_names_or_none_as_their_column_says():
+    def names(text):
+        return [
+            entity for one in chunk(text, memory_id="m", redactor=DEFAULT) for entity in extract(one).entities
+        ]
+
+    assert len(PLAIN) == len(NAMED)
+    assert [text for _, text in PLAIN if names(text)] == []
+    assert [text for _, text in NAMED if len(names(text)) < 3] == []

@@ -85,7 +85,7 @@ class GivenVectors:
             # A phrase is asked without its quotes.
             first = next(iter(self._asked.values()))
             return np.stack([self._asked.get(text, first) for text in texts])
-        places = np.array([self._places[text] for text in texts])
+        places = np.array([self._places[text] for text in texts], np.intp)
         count = len(self._documents)
         found = self._documents[places % count]
         # Entities and relations are more than there are vectors: what comes later is a mixture.

@@ -30,7 +30,8 @@ from ragmem.catalog.memories import Memories
 from ragmem.domain.model import USER, Draft, Scope
 from ragmem.domain.redaction import DEFAULT
 from ragmem.memory import Ragmem
-from ragmem.services.index import BATCH
+from ragmem.services import query
+from ragmem.services.index import BATCH, index_pending
 from ragmem.services.judge import judge
 from ragmem.services.query import Question, ask
 
@@ -53,7 +54,7 @@ CHARACTERS = 800
 SEED = 5
 START = datetime(2025, 1, 1, tzinfo=UTC)
 
-STAGES = ("lexical", "vectors", "ranking", "catalog", "texts")
+STAGES = ("lexical", "vectors", "names", "ranking", "catalog", "texts")
 
 _SENTENCE = re.compile(r"(?<=[.!?\n])\s+")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w./-]*[a-z0-9][_./-][\w./-]*[a-z0-9]|[a-z]{3,}[A-Z]\w{2,}")
@@ -84,7 +85,13 @@ class GivenVectors:
             # A phrase is asked without its quotes.
             first = next(iter(self._asked.values()))
             return np.stack([self._asked.get(text, first) for text in texts])
-        return self._documents[[self._places[text] % len(self._documents) for text in texts]]
+        places = np.array([self._places[text] for text in texts], np.intp)
+        count = len(self._documents)
+        found = self._documents[places % count]
+        # Entities and relations are more than there are vectors: what comes later is a mixture.
+        later = places >= count
+        found[later] += self._documents[(places[later] * 7 + places[later] // count) % count]
+        return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
 
     def check(self) -> list[str]:
         """Return nothing: there are no files."""
@@ -117,8 +124,8 @@ def questions(asked: Sequence[str], pool: Sequence[str]) -> list[str]:
     return [*people, *identifiers]
 
 
-def build(memory: Ragmem, models: GivenVectors, pool: Sequence[str], size: int) -> Any:
-    """Store texts until there are so many chunks; return the store."""
+def build(memory: Ragmem, models: GivenVectors, pool: Sequence[str], size: int, *, names: bool) -> Any:
+    """Store texts until there are so many chunks, perhaps with what they name; return the store."""
     memory.prepare()
     settings, catalog = memory.settings, memory.catalog
     store = backends.open_store(
@@ -143,7 +150,11 @@ def build(memory: Ragmem, models: GivenVectors, pool: Sequence[str], size: int) 
             for number, text in batch
         ]
         catalog.memories.accept([(item.memory, item.chunks) for item in judged])
-        put_texts(catalog, store, judged)
+        if names:
+            # As `ragmem seed` does: entities and relations that rules find, names merged.
+            index_pending(catalog, store)
+        else:
+            put_texts(catalog, store, judged)
         chunks += sum(len(item.chunks) for item in judged)
         if chunks >= size:
             return store
@@ -159,6 +170,7 @@ def watched(store: Any) -> Iterator[dict[str, float]]:
         ("lexical", fulltext, "allowed"),
         ("vectors", store, "search"),
         ("vectors", store, "similarities"),
+        ("names", query, "graph_list"),
         ("catalog", Memories, "outlines"),
         ("catalog", Memories, "chunks_by_id"),
         ("catalog", Memories, "openings"),
@@ -233,25 +245,43 @@ def embedding(memory: Ragmem, asked: Sequence[str]) -> list[float]:
 
 
 def measure(
-    size: int, pool: Sequence[str], asked: Mapping[str, NDArray[np.float32]], models: GivenVectors
+    size: int,
+    pool: Sequence[str],
+    asked: Mapping[str, NDArray[np.float32]],
+    models: Callable[[], GivenVectors],
 ) -> dict[str, Any]:
-    """Build a memory of so many chunks and ask it."""
-    common.tell(f"{size:,} chunks")
+    """Build a memory of so many chunks and ask it; build it once more without what the texts name."""
+    figures = _asked(size, pool, asked, models(), names=True)
+    return figures | {"without_names": _asked(size, pool, asked, models(), names=False)}
+
+
+def _asked(
+    size: int,
+    pool: Sequence[str],
+    asked: Mapping[str, NDArray[np.float32]],
+    models: GivenVectors,
+    *,
+    names: bool,
+) -> dict[str, Any]:
+    common.tell(f"{size:,} chunks, {'with' if names else 'without'} names")
     with common.temporary_folder("latency") as folder:
         memory = Ragmem.open(environ=common.environment(folder), home=folder, cwd=folder)
-        store = build(memory, models, pool, size)
-        common.tell("built")
-        figures: dict[str, Any] = {"warm": warm(memory, store, list(asked))}
-        figures["embedding"] = embedding(memory, list(asked))
+        started = time.perf_counter()
+        store = build(memory, models, pool, size, names=names)
+        figures: dict[str, Any] = {"build_seconds": time.perf_counter() - started}
+        common.tell(f"built in {figures['build_seconds']:,.0f} s")
+        figures["warm"] = warm(memory, store, list(asked))
+        figures |= {key: store.statistics()[key] for key in ("chunks", "entities", "relations")}
+        if names:
+            figures["embedding"] = embedding(memory, list(asked))
         with memory.catalog.database.read() as connection:
-            (segments, index_bytes) = connection.execute(
+            figures["segments"], figures["index_bytes"] = connection.execute(
                 "SELECT (SELECT count(*) FROM lexicon_segments), sum(length(data)) FROM lexicon_blocks"
             ).fetchone()
-            (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-        figures |= {"chunks": chunks, "segments": segments, "index_bytes": index_bytes}
         store.close()
         memory.close()
-        figures["cold"] = cold(folder, list(asked))
+        if names:
+            figures["cold"] = cold(folder, list(asked))
         figures["disk"] = common.folder_bytes(folder)
     return figures
 
@@ -260,6 +290,7 @@ def rows_of(sizes: Mapping[int, Mapping[str, Any]]) -> list[list[str]]:
     """Return the lines of the table: each stage's p50 and p95 at each size."""
     lines = [
         ("warm question", lambda one: one["warm"]["whole"]),
+        ("the same, store without entities", lambda one: one["without_names"]["warm"]["whole"]),
         *((f"- {stage}", lambda one, stage=stage: one["warm"][stage]) for stage in STAGES),
         ("its embedding", lambda one: one["embedding"]),
         ("cold question, new process", lambda one: one["cold"]),
@@ -284,12 +315,21 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("/tmp/ragmem-vectors"), metavar="DIR")
     parser.add_argument("--sizes", type=int, nargs="+", metavar="CHUNKS")
     options = parser.parse_args()
-    common.report(*_results(options), options=options, notes=NOTES)
+    name, document, headers, rows = _results(options)
+    stores = [
+        f"{one['chunks']:,} chunks name {one['entities']:,} entities with {one['relations']:,} relations; "
+        f"stored in {one['build_seconds']:,.0f} s; "
+        f"without these in {one['without_names']['build_seconds']:,.0f} s"
+        for one in document["sizes"].values()
+    ]
+    common.report(name, document, headers, rows, options=options, notes=[*NOTES, *stores])
 
 
 NOTES = (
     "lexical: BM25 of chunks and memories; vectors: search and comparison; texts: those of the answer",
-    "catalog: rows without their texts; ranking: the rest",
+    "names: chunks that share a name with the best ones; ranking: the rest",
+    "catalog: rows without their texts",
+    "all lines but the second: with the entities that rules find in the texts, as `ragmem seed` stores them",
     f"a warm question's time is the quickest of {ROUNDS}; of embeddings and cold questions each run counts",
     "texts: those of the notes and the sets, then again with their sentences in another order",
     f"vectors: {REAL_VECTORS:,} are those of texts, the others mixtures of two of these",
@@ -316,7 +356,7 @@ def _results(options: argparse.Namespace) -> tuple[str, dict[str, Any], list[str
         asked[text] = known[text] if text in known else vectors[chance.integers(len(vectors))]
     if options.quick:
         asked = dict(itertools.islice(asked.items(), 20))
-    results = {size: measure(size, pool, asked, GivenVectors(model, every, asked)) for size in sizes}
+    results = {size: measure(size, pool, asked, lambda: GivenVectors(model, every, asked)) for size in sizes}
     headers = ["ms", *(f"{one['chunks']:,} {what}" for one in results.values() for what in ("p50", "p95"))]
     document = {"machine": about, "promise_seconds": PROMISE, "sizes": results}
     return "latency", document, headers, rows_of(results)

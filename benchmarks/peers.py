@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def main() -> None:
     if options.ingest_limit:
         extent = replace(extent, ingest_timeout=options.ingest_limit)
     document: dict[str, Any] = {"benchmark": "peers", "machine": about, "corpora": []}
-    with common.temporary_folder("peers") as place, vectors(options.engine) as embeddings:
+    with common.temporary_folder("peers") as place, ExitStack() as stack:
         pythons = interpreters(peers, options.peers.resolve())
         for corpus in corpora(options, place):
             common.tell(f"{corpus.name}: {corpus.files:,} files, {len(corpus.questions)} questions")
@@ -77,7 +78,11 @@ def main() -> None:
                 Standing(
                     peer,
                     pythons[peer.name][0],
-                    Place(place / "work" / corpus.name / peer.name, embeddings),
+                    # A process for each, whose memory is what the model took for this tool alone.
+                    Place(
+                        place / "work" / corpus.name / peer.name,
+                        stack.enter_context(vectors(options.engine)),
+                    ),
                     failed=pythons[peer.name][1],
                 )
                 for peer in peers

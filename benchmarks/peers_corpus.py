@@ -12,7 +12,7 @@ FOLDERS = ("memory", "prd", "session_summary", "plan_spec", "claude_md", "skill"
 
 QUICK_FOLDERS = ("memory",)
 
-MORE = (
+PLAIN = (
     (
         "kettle",
         "The office kettle trips the breaker when the label printer runs; we moved it to the hall socket.",
@@ -22,14 +22,14 @@ MORE = (
         "Decided: the invoices table is split by year in March, because vacuum took forty minutes.",
     ),
     ("zsh", "Fixed the slow shell: compinit ran twice; the second call stood in the prompt theme's file."),
-    ("release", "Releases are cut on Tuesdays before noon, so that a bad one can be pulled the same day."),
+    ("release", "Releases are cut before noon, so that a bad one can be pulled the same day."),
     (
         "turbine",
-        "Turbine 14 reports negative wind when its clock drifts by two seconds; ask for NTP first.",
+        "Turbine 14 reports negative wind when its clock drifts by two seconds; set the clock first.",
     ),
     (
         "fonts",
-        "The PDF export embeds the whole font unless the subset flag is set; that saved 9 MB a document.",
+        "The export embeds the whole font unless the subset flag is set; that saved 9 MB a document.",
     ),
     ("review", "Nadia wants reviews with the risk first and the style last; nits go into one comment."),
     (
@@ -42,7 +42,53 @@ MORE = (
         "p99 of the search page fell from 900 to 210 ms by asking for the facets in a second request.",
     ),
 )
-"""Ten more memories, as unlike each other as possible: some tools refuse what resembles a memory."""
+"""More memories that name nothing, as unlike each other as possible: some tools refuse what is similar."""
+
+NAMED = (
+    (
+        "checkout",
+        "Decided: CheckoutService keeps sessions in Redis, no PostgreSQL; see src/checkout/session_store.py.",
+    ),
+    (
+        "pipeline",
+        "Fixed the GitHub Actions job `nightly-build`: Docker was full; docker/prune.sh runs first.",
+    ),
+    (
+        "parser",
+        "Miguel Santos moved parse_invoice() from billing/parser.py to billing/reader.py for InvoiceReader.",
+    ),
+    (
+        "search",
+        "SearchIndex in Elasticsearch is rebuilt by scripts/reindex.py, which Priya Raman starts by hand.",
+    ),
+    (
+        "login",
+        "LoginForm.tsx asks Keycloak for a token; without VITE_AUTH_URL it stays white in Firefox.",
+    ),
+    (
+        "metrics",
+        "Prometheus scrapes PaymentWorker on port 9464; Jonas Weber made the Grafana board.",
+    ),
+    (
+        "migrate",
+        "Alembic revision 4f2a adds orders.currency; OrderRepository in app/orders.py writes it.",
+    ),
+    (
+        "cache",
+        "The TypeScript client caches UserProfile in IndexedDB; logout() in web/src/auth.ts clears it.",
+    ),
+    (
+        "mail",
+        "MailGateway retries with tenacity, five times; Sendgrid answers 429, said Aisha Khan.",
+    ),
+    (
+        "terraform",
+        "Terraform in infra/main.tf makes the S3 bucket that AWS Lambda `report-export` fills.",
+    ),
+)
+"""Ten more that name people, tools, files and symbols: what a graph is made of, and what costs to store."""
+
+MORE = {"plain": PLAIN, "named": NAMED}
 
 
 @dataclass(frozen=True, slots=True)

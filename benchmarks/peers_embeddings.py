@@ -2,13 +2,30 @@
 
 import argparse
 import json
+import re
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-from ragmem.backends.minilm import MODEL_ID, open_models
+import common
+import numpy as np  # noqa: F401 - every tool has it without the model, so it is not of what the model takes
+
+
+def largest_mb() -> float:
+    """Return the largest resident size of this process; that of getrusage has its parent's in it as well."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return common.peak_memory_mb()
+    return int(re.findall(r"VmHWM:\s*(\d+)", status)[0]) / 1024
+
+
+BEFORE = largest_mb()
+
+from ragmem.backends.minilm import MODEL_ID, open_models  # noqa: E402
 
 
 class Vectors:
@@ -49,7 +66,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with what was spent so far."""
-        self._answer({"texts": self.vectors.texts, "seconds": self.vectors.seconds})
+        model = largest_mb() - BEFORE
+        self._answer({"texts": self.vectors.texts, "seconds": self.vectors.seconds, "model_mb": model})
 
     def _answer(self, document: dict[str, Any]) -> None:
         body = json.dumps(document).encode()

@@ -40,7 +40,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured: questions in new processes, memories more, seconds that a step may take."""
+    """How much is measured: questions in new processes, memories more of each sort, seconds of a step."""
 
     cold: int
     more: int
@@ -68,7 +68,7 @@ def vectors(engine: str) -> Iterator[str]:
 
 
 def spent(embeddings: str) -> dict[str, float]:
-    """Return the texts and seconds that the vectors have taken so far."""
+    """Return the texts and seconds that the vectors have taken so far, and the memory of the model."""
     with urllib.request.urlopen(embeddings, timeout=60) as answer:
         return json.load(answer)
 
@@ -115,15 +115,20 @@ def _ingest(standing: Standing, corpus: Corpus, extent: Extent) -> None:
         request=request,
     )
     after = spent(place.embeddings)
+    embedded = after["texts"] - before["texts"]
     standing.figures["ingest"] = {
         "seconds": done.seconds,
         "cpu_seconds": done.cpu_seconds,
-        "peak_mb": done.peak_mb,
+        # A tool that computes its vectors has the model in its own peak.
+        "peak_mb": done.peak_mb + (after["model_mb"] if embedded else 0.0),
+        "own_peak_mb": done.peak_mb,
         "embedding_seconds": after["seconds"] - before["seconds"],
-        "embedded": after["texts"] - before["texts"],
+        "embedded": embedded,
         "disk_mb": common.folder_bytes(place.home) / 1e6,
     }
-    common.tell(f"{peer.name}: {corpus.files:,} files in {done.seconds:.1f} s, {done.peak_mb:,.0f} MB")
+    common.tell(
+        f"{peer.name}: {corpus.files:,} files in {done.seconds:.1f} s, {done.peak_mb:,.0f} MB of its own"
+    )
 
 
 def _ask_warm(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> None:
@@ -137,12 +142,12 @@ def _ask_warm(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> 
             for standing in _turn(_well(standings), number):
                 with _surviving(standing):
                     _ask_one(standing, workers[standing.peer.name], question, extent)
-        for number, (name, text) in enumerate(MORE[: extent.more]):
+        for number, (sort, name, text) in enumerate(_more(extent)):
             for standing in _turn(_well(standings), number):
                 with _surviving(standing):
                     worker = workers[standing.peer.name]
                     _, seconds = worker.ask(extent.timeout, do="insert", name=f"{name}.md", text=text)
-                    standing.figures["more"].append(seconds)
+                    standing.figures[sort].append(seconds)
     finally:
         for worker in workers.values():
             worker.kill()
@@ -150,14 +155,15 @@ def _ask_warm(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> 
         with _surviving(standing):
             standing.figures["quality"] = _quality(standing.figures.pop("found"))
             standing.figures["asked"] = common.spread(standing.figures["asked"])
-            standing.figures["more"] = common.spread(standing.figures["more"])
+            for sort in MORE:
+                standing.figures[sort] = common.spread(standing.figures[sort])
             standing.figures["kept"] = _kept(standing, extent)
 
 
 def _open(standing: Standing, workers: dict[str, Worker], extent: Extent) -> None:
     workers[standing.peer.name] = worker = standing.worker()
     _, opened = worker.ask(extent.timeout, do="ask", text=WARM_UP, limit=LIMIT)
-    standing.figures |= {"opened": opened, "asked": [], "found": [], "more": []}
+    standing.figures |= {"opened": opened, "asked": [], "found": [], **{sort: [] for sort in MORE}}
 
 
 def _turn(standings: Sequence[Standing], number: int) -> list[Standing]:
@@ -171,6 +177,12 @@ def _ask_one(standing: Standing, worker: Worker, question: Question, extent: Ext
     names = list(dict.fromkeys(Path(name).name for name in found))
     standing.figures["asked"].append(seconds)
     standing.figures["found"].append((question, names))
+
+
+def _more(extent: Extent) -> list[tuple[str, str, str]]:
+    """Return the further memories, one of each sort in turn: sort, name, text."""
+    rows = zip(*(some[: extent.more] for some in MORE.values()), strict=True)
+    return [(sort, *one) for row in rows for sort, one in zip(MORE, row, strict=True)]
 
 
 def _quality(found: Sequence[tuple[Question, list[str]]]) -> dict[str, float]:
@@ -195,7 +207,7 @@ def _kept(standing: Standing, extent: Extent) -> int:
     worker = standing.worker()
     kept = 0
     try:
-        for name, text in MORE[: extent.more]:
+        for _, name, text in _more(extent):
             found, _ = worker.ask(extent.timeout, do="ask", text=text, limit=LIMIT)
             # One of them appends a suffix of its own.
             kept += any(Path(one).name.startswith(f"{name}.") for one in found)

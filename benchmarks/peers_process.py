@@ -3,17 +3,22 @@
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 POLL = 0.002
+SAMPLE = 0.1
+"""Seconds between two looks at the memory of all processes of a command."""
+
 TAIL = 400
 
 
@@ -23,7 +28,7 @@ class Failed(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A process that ended well: what it took, children that it waited for included."""
+    """A process that ended well: what it took, its children included; the peak is that of all together."""
 
     seconds: float
     cpu_seconds: float
@@ -52,12 +57,15 @@ def run(
         process = subprocess.Popen(
             command, env=environ, cwd=folder, stdin=given, stdout=out, stderr=err, start_new_session=True
         )
-        pid = 0
+        pid, largest, looked = 0, 0.0, started
         try:
             while not pid:
                 pid, status, usage = os.wait4(process.pid, os.WNOHANG)
                 if not pid and time.perf_counter() - started > timeout:
                     raise Failed(f"not done after {timeout:,.0f} s")
+                now = time.perf_counter()
+                if not pid and now - looked > SAMPLE:
+                    largest, looked = max(largest, memory_mb(process.pid)), now
                 time.sleep(POLL)
         finally:
             if not pid:
@@ -72,7 +80,19 @@ def run(
         if line.startswith('{"error"'):
             raise Failed(json.loads(line)["error"])
     peak = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-    return Finished(seconds, usage.ru_utime + usage.ru_stime, peak, said)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, max(peak, largest), said)
+
+
+def memory_mb(session: int) -> float:
+    """Return what the processes of a session have in memory now, what they share once; 0: nobody tells."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        # One that has just ended has no session, or no pages.
+        with suppress(OSError):
+            if os.getsid(int(folder.name)) == session:
+                pages = (folder / "smaps_rollup").read_text(encoding="ascii")
+                total += sum(map(int, re.findall(r"^Pss:\s*(\d+)", pages, re.MULTILINE)))
+    return total / 1024
 
 
 def last_words(errors: Path, said: str = "") -> str:

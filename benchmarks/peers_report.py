@@ -9,7 +9,8 @@ from peers_measure import Extent
 
 COLUMNS: Sequence[tuple[str, tuple[str, ...], bool]] = (
     ("ingest s", ("ingest", "seconds"), False),
-    ("one more ms", ("more", "median"), False),
+    ("one more ms", ("plain", "median"), False),
+    ("with names ms", ("named", "median"), False),
     ("cold ms", ("cold", "median"), False),
     ("warm ms p50", ("asked", "median"), False),
     ("p95", ("asked", "p95"), False),
@@ -74,7 +75,7 @@ def notes(measured: Sequence[Mapping[str, Any]], extent: Extent) -> list[str]:
         size = f"{corpus['files']:,} files, {corpus['characters'] / 1e6:.1f} million characters"
         said += [
             f"{name_of}: {size}, {asked:.0f} questions with an answer, {without:.0f} without",
-            f"{name_of}: cold: median of {extent.cold}; one more, kept: {extent.more} memories",
+            f"{name_of}: cold: median of {extent.cold}; one more: {extent.more} memories of each sort",
         ]
         said += [f"{name_of}, {one['name']}: {one['failed']}" for one in corpus["tools"] if one["failed"]]
         said += [
@@ -90,6 +91,12 @@ def notes(measured: Sequence[Mapping[str, Any]], extent: Extent) -> list[str]:
         said.append(
             f"{name_of}, of ingestion embedding, in the process that gives the vectors: {', '.join(spent)}"
         )
+        peaks = [
+            f"{one['name']} {value(one, ('ingest', 'own_peak_mb')):,.0f} MB"
+            for one in corpus["tools"]
+            if not math.isnan(value(one, ("ingest", "own_peak_mb")))
+        ]
+        said.append(f"{name_of}, of the peak in processes of its own: {', '.join(peaks)}")
     return said
 
 

@@ -10,6 +10,11 @@ sys.path += [str(ROOT / "scripts"), str(ROOT / "benchmarks")]
 
 from fingerprint import fingerprint  # noqa: E402
 from generating.measurements import marked, pages, tables  # noqa: E402
+from peers_corpus import NAMED, PLAIN  # noqa: E402
+
+from ragmem.domain.chunking import chunk  # noqa: E402
+from ragmem.domain.extraction import extract  # noqa: E402
+from ragmem.domain.redaction import DEFAULT  # noqa: E402
 
 
 def test_every_table_of_a_benchmark_names_its_script_and_the_code_that_it_measured():
@@ -64,3 +69,36 @@ def test_readme_has_no_figure_of_a_table():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     measured = text[text.index("## Measured") :].partition("\n## ")[0]
     assert not re.search(r"\d(?:\.\d+)? ?(?:ms|s|MB|%)(?!\w)|recall@\d", measured)
+
+
+MEASURED = re.compile(
+    r"\d[\d.]* times (?:faster|slower|less|more|fewer|as (?:fast|slow|long))"
+    r"|\d ?(?:ms|s|seconds|MB) of (?:the |a )?(?:processor|CPU)|\d ?(?:MB|kB) a second"
+    r"|\b(?:takes?|took|costs?) (?:some |about )?\d[\d.,]*(?: to \d[\d.,]*)? ?(?:ms|s|seconds)\b"
+    r"|(?:recall@\d+|hit@\d+|NDCG@10|MRR|F1) (?:of |rises to |falls to )?0?\.\d\d"
+)
+LIMITS = ("recall@10 .98", "hit@1 .80", "hit@5 .96")
+"""Goals of docs/benchmarks.md."""
+
+
+def test_a_measured_figure_stands_in_a_table_that_tells_its_age_and_not_in_prose():
+    found = []
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = path.read_text(encoding="utf-8")
+        for table in reversed(list(tables(text))):
+            text = text[: table.start()] + text[table.end() :]
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+        said = (one[0] for one in MEASURED.finditer(prose))
+        found += [f"{path.name}: {one}" for one in said if one not in LIMITS]
+    assert found == []
+
+
+def test_the_further_memories_that_tools_store_have_names_or_none_as_their_column_says():
+    def names(text):
+        return [
+            entity for one in chunk(text, memory_id="m", redactor=DEFAULT) for entity in extract(one).entities
+        ]
+
+    assert len(PLAIN) == len(NAMED)
+    assert [text for _, text in PLAIN if names(text)] == []
+    assert [text for _, text in NAMED if len(names(text)) < 3] == []

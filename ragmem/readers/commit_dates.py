@@ -78,7 +78,7 @@ class _History:
 
     def __init__(self, root: Path, seconds: float) -> None:
         self._root = root
-        self._left = seconds
+        self._seconds = self._left = seconds
         self._asked = 0
         self._blobs: dict[str, bytes] | None = None
         self._dates: dict[str, tuple[int, bool]] = {}
@@ -98,25 +98,37 @@ class _History:
         blob = self._blob(path)
         if not _has(file, blob):
             raise LookupError(f"{path} has changed since the last commit")
-        return self._one(path) if self._asked <= FEW else self._of_many(path)
+        if self._asked <= FEW and self._left > self._seconds / 2:
+            told = self._last_commit(path)
+            if told is not None:
+                return told
+        return self._of_many(path)
 
     def _blob(self, path: str) -> bytes:
         if self._asked <= FEW:
             return dict(_entries(self._ask("ls-tree", "-z", "HEAD", "--", f":(literal){path}")))[path]
+        return self._all_blobs()[path]
+
+    def _all_blobs(self) -> dict[str, bytes]:
         if self._blobs is None:
             self._blobs = {}
             self._blobs = dict(_entries(self._ask("ls-tree", "-r", "-z", "HEAD")))
-        return self._blobs[path]
+        return self._blobs
 
-    def _one(self, path: str) -> tuple[int, bool]:
-        told = self._ask("rev-list", "-1", "--format=%H %at", "HEAD", "--", f":(literal){path}")
-        found = [match for line in told.splitlines() if (match := _COMMIT.fullmatch(line))]
-        if not found:
-            raise LookupError(f"no commit has {path}")
-        return int(found[0][2]), found[0][1] not in self._cuts
+    def _last_commit(self, path: str) -> tuple[int, bool] | None:
+        """Return the last change of one file; None where git takes half of the time and does not find it."""
+        try:
+            told = self._ask(
+                "rev-list", "-1", "--format=%H %at", "HEAD", "--", f":(literal){path}", share=0.5
+            )
+        except LookupError:
+            return None
+        found = next((match for line in told.splitlines() if (match := _COMMIT.fullmatch(line))), None)
+        return (int(found[2]), found[1] not in self._cuts) if found else None
 
     def _of_many(self, path: str) -> tuple[int, bool]:
         if self._walk is None:
+            self._all_blobs()
             self._walk = self._walked()
         while path not in self._dates:
             try:
@@ -154,12 +166,12 @@ class _History:
             elif (path := os.fsdecode(field)) in (self._blobs or ()):
                 self._dates.setdefault(path, (seconds, is_known))
 
-    def _ask(self, *arguments: str, given: bytes | None = None) -> bytes:
-        """Return what git prints within the time that is left; raises LookupError where it fails."""
+    def _ask(self, *arguments: str, given: bytes | None = None, share: float = 1.0) -> bytes:
+        """Return what git prints in a share of the time left; raises LookupError where it fails."""
         if self._left <= 0:
             raise LookupError("the time is up")
         began = time.monotonic()
-        told = output_of(self._root, *arguments, timeout=self._left, given=given)
+        told = output_of(self._root, *arguments, timeout=share * self._left, given=given)
         self._left -= time.monotonic() - began
         if told is None:
             raise LookupError("git does not answer")

@@ -27,6 +27,7 @@ MOST_COMMITS = 50_000
 MOST_BYTES = 32_000_000
 """A larger file is not compared with what was committed, and keeps its time of modification."""
 
+_FIRST_LISTED = 1_000
 _FIRST_BATCH, _LARGEST_BATCH = 250, 2_000
 _FILE_MODES = frozenset({b"100644", b"100755"})
 _COMMIT = re.compile(rb"([0-9a-f]{40,64}) (-?\d{1,18})")
@@ -143,16 +144,19 @@ class _History:
 
     def _walked(self) -> Iterator[None]:
         """Note the dates of one batch of commits after another."""
+        wanted = ("-r", "-z", "--root", "--no-renames", "--name-only", "--format=%H %at")
+        done, size = 0, _FIRST_BATCH
         try:
-            listed = self._ask("rev-list", "--no-merges", f"--max-count={MOST_COMMITS}", "HEAD", "--").split()
-            size = _FIRST_BATCH
-            while listed:
-                batch, listed = listed[:size], listed[size:]
-                size = min(2 * size, _LARGEST_BATCH)
-                wanted = ("-r", "-z", "--root", "--no-renames", "--name-only", "--format=%H %at")
-                told = self._ask("diff-tree", "--stdin", *wanted, given=b"\n".join(batch) + b"\n")
-                self._note(told)
-                yield
+            # The newest are listed at once, all of a long history perhaps not in time.
+            for most in (min(_FIRST_LISTED, MOST_COMMITS), MOST_COMMITS):
+                listed = self._ask("rev-list", "--no-merges", f"--max-count={most}", "HEAD", "--").split()
+                while done < len(listed):
+                    batch = listed[done : done + size]
+                    self._note(self._ask("diff-tree", "--stdin", *wanted, given=b"\n".join(batch) + b"\n"))
+                    done, size = done + len(batch), min(2 * size, _LARGEST_BATCH)
+                    yield
+                if len(listed) < most:
+                    return
         except LookupError:
             return
 

@@ -106,7 +106,7 @@ class _History:
         return self._of_many(path)
 
     def _blob(self, path: str) -> bytes:
-        if self._asked <= FEW:
+        if self._asked <= FEW and self._blobs is None:
             return dict(_entries(self._ask("ls-tree", "-z", "HEAD", "--", f":(literal){path}")))[path]
         return self._all_blobs()[path]
 

@@ -109,3 +109,16 @@ def test_what_was_dated_by_older_rules_is_dated_anew_and_not_indexed_anew(clone,
     assert dates_of(ragmem) == EXPECTED
     with Ragmem.open() as memory:
         assert {one.id: one.updated_at for one in memory.catalog.memories.get(before).values()} == before
+
+
+def test_to_put_a_file_into_the_inbox_runs_no_git(clone, ragmem, tmp_path, monkeypatch):
+    programs, asked = tmp_path / "programs", tmp_path / "asked"
+    programs.mkdir()
+    (programs / "git").write_text(f"#!/bin/sh\necho asked >> '{asked}'\nexit 1\n")
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    done = ragmem("ingest", "--buffer", str(clone / "quay.md"))
+    assert done.returncode == 0, done.stderr
+    assert not asked.exists()
+    ragmem("ingest", "--drain")
+    assert asked.exists()

@@ -148,7 +148,7 @@ def _files(corpus: Path, *, scope: str) -> tuple[Draft, ...]:
             path.relative_to(corpus),
             read_text(path, max_bytes=MAX_FILE_BYTES),
             spec,
-            modified=NOWHEN,
+            changed=lambda: NOWHEN,
             scope=Scope(scope),
             redactor=DEFAULT,
         )

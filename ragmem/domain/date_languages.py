@@ -14,7 +14,7 @@ _UNITS = {
     "année": "year", "années": "year", "trimestre": "quarter", "trimestres": "quarter",
     "week-end": "weekend", "nuit": "night",
 }  # fmt: skip
-_MONTHS = {
+MONTHS = {
     "januar": "January", "jänner": "January", "jaenner": "January", "februar": "February", "märz": "March",
     "maerz": "March", "april": "April", "mai": "May", "juni": "June", "juli": "July", "august": "August",
     "september": "September", "oktober": "October", "november": "November", "dezember": "December",
@@ -25,7 +25,7 @@ _MONTHS = {
 _SHARED = frozenset({"mai", "mars", "april", "august", "september", "november"})
 """Months that are English as they are, or other words as well."""
 
-_WEEKDAYS = {
+WEEKDAYS = {
     "montag": "Monday", "dienstag": "Tuesday", "mittwoch": "Wednesday", "donnerstag": "Thursday",
     "freitag": "Friday", "samstag": "Saturday", "sonnabend": "Saturday", "sonntag": "Sunday",
     "lundi": "Monday", "mardi": "Tuesday", "mercredi": "Wednesday", "jeudi": "Thursday",
@@ -71,7 +71,7 @@ _IN_A_MONTH = "(?:" + "|".join(
 _HINT = re.compile(
     rf"\b(?:vor)?gestern\b|\bheute\b|\b(?:avant-)?hier\b|aujourd|\buhr\b|\d\s?h\b|\d\s?h\d\d|\bkw\s?\d|\bsoir\b"
     rf"|(?:letzte|vergangene|voriger?|vorletzte|diese)[nrsm]?\s|derni[eè]re?s?\b|\b(?:cet?|cette)\s"
-    rf"|\b(?:{'|'.join([*_WEEKDAYS, *_MONTHS, *_SEASONS])})|\b\d\d?\.\s?(?:woche|kalenderwoche|quartal)"
+    rf"|\b(?:{'|'.join([*WEEKDAYS, *MONTHS, *_SEASONS])})|\b\d\d?\.\s?(?:woche|kalenderwoche|quartal)"
     r"|(?:woche|semaine|halbjahr|hälfte|haelfte|moiti|semestre|quartal|trimestre|\bt[1-4]\s)"
     r"|\b(?:vor|il y a)\s\S+(?:\s\S+)?\s(?:minute|stunde|tag|woche|monat|jahr|heure|jour|mois|an)",
     re.IGNORECASE,
@@ -94,7 +94,7 @@ def in_english(text: str) -> str:
 
 @cache
 def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | str], ...]:
-    month, day, season = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
+    month, day, season = _any(MONTHS), _any(WEEKDAYS), _any(_SEASONS)
     english = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     weekday = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
     number = rf"(?:\d{{1,3}}|{_any(_NUMBERS)})"
@@ -148,11 +148,11 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
         (rf"\b1er\s(?={month}\b)", "1 "),
         (rf"\bmi[\s-](?={month}\b)", "mid "),
         (rf"\b({nth}|\d\.)\s({month})-?woche\b",
-         lambda found: f"{ordinal(found[1])} week of {_MONTHS[found[2].lower()]}"),
-        (rf"\b({_any([name for name in _MONTHS if name not in _SHARED])})\b", known(_MONTHS)),
-        (_IN_A_MONTH + r"(mai|mars)\b", known(_MONTHS)),
-        (rf"\b(mai|mars)\b(?=\s{year})", known(_MONTHS)),
-        (rf"\b({day})\b(?!s\b)", known(_WEEKDAYS)),
+         lambda found: f"{ordinal(found[1])} week of {MONTHS[found[2].lower()]}"),
+        (rf"\b({_any([name for name in MONTHS if name not in _SHARED])})\b", known(MONTHS)),
+        (_IN_A_MONTH + r"(mai|mars)\b", known(MONTHS)),
+        (rf"\b(mai|mars)\b(?=\s{year})", known(MONTHS)),
+        (rf"\b({day})\b(?!s\b)", known(WEEKDAYS)),
         (rf"\b(?:(?:im|en|au|l['\u2019])\s?)?({season})\b(?=\s(?:de\s)?{year})", known(_SEASONS)),
         # So long ago, and the last ones.
         (rf"\bvor\s(?P<n>{number})\s(?P<unit>{unit})\b",

@@ -1,23 +1,20 @@
 """When something happened, as far as a file tells."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-_IN_NAME = re.compile(
-    r"(?<!\d)(?P<date>20\d\d(?P<dash>[-_.]?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12]\d|3[01]))"
-    r"(?:[T_ -]?(?P<time>(?:[01]\d|2[0-3])[-_:.h]?[0-5]\d(?:[-_:.]?[0-5]\d)?)(?P<zone>Z)?)?(?!\d)"
-)
-_MONTH_FOLDER = re.compile(r"(20\d\d)[-_](0[1-9]|1[0-2])")
+from ragmem.domain.whole_dates import WholeDate, date_of_name, date_of_title, whole_dates
+
+_FOLDER_OF_DAY = re.compile(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
 _LABELLED_LINE = re.compile(
-    r"^[\s>*_-]{0,6}(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?[*_]{0,3}:[*_]{0,3}\s*"
-    r"(20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)",
+    r"^[\s>*_|-]{0,6}(?:(?:last[ -])?(?:date|updated|completed|modified)(?:[ -]at)?|datum|fecha)"
+    r"[*_]{0,3}\s?[:|][*_]{0,3}\s{0,4}",
     re.IGNORECASE,
 )
 _FIRST_LINES = 20
-_NOT_A_DIGIT = re.compile(r"\D")
 
 _FOLDERS_UP = 3
 """Folders above a file whose names may carry its date: more belong to the machine, not to the file."""
@@ -27,6 +24,9 @@ _LONGEST = 100
 
 _MILLISECONDS = 10**11
 """A timestamp above this counts milliseconds: in seconds it would lie past the year 5000."""
+
+Changed = Callable[[], datetime]
+"""Tells when a file was last changed. That may take a run of git: it is asked where nothing else tells."""
 
 
 def parse_time(value: Any) -> datetime | None:
@@ -53,30 +53,49 @@ def parse_time(value: Any) -> datetime | None:
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return aware.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        return _date_in(value) if isinstance(value, str) else None
+        days = [one for one in whole_dates(value, now=_now()) if one.is_day] if isinstance(value, str) else []
+        return days[0].stretch[0] if days else None
 
 
-def time_in_path(path: Path, *, modified: datetime) -> datetime | None:
-    """Return the time that a file's name or the folders right above it carry; None where they carry none.
+def time_of_file(
+    path: Path, changed: Changed, *, told: datetime | None = None, text: str = "", title: str = ""
+) -> datetime:
+    """Return when what a file tells of happened.
 
-    A folder of a month (`2026-03`) gives the time of modification where that lies in it, else its first day.
+    What comes first counts: what its own fields have `told`, its name, a line such as `**Date:** 2026-04-01`
+    near the beginning of its text, its title, the names of the folders right above it, and when it was last
+    `changed`. Of a month or a week it is the time of the change where that lies in it, else the first day.
     """
-    names = [path.stem, *(folder.name for folder in list(path.parents)[:_FOLDERS_UP])]
-    for name in names:
-        if found := _date_in(name):
-            return found
-        if month := _MONTH_FOLDER.fullmatch(name):
-            year, number = int(month[1]), int(month[2])
-            same = (modified.year, modified.month) == (year, number)
-            return modified if same else datetime(year, number, 1, tzinfo=UTC)
+    now = _now()
+    if told is not None:
+        return told
+    found = date_of_name(path.stem, now=now) or _labelled(text, now) or date_of_title(title, now=now)
+    found = found or _of_folders(path, now)
+    return found.moment(changed) if found else changed()
+
+
+def _labelled(text: str, now: datetime) -> WholeDate | None:
+    for line in text.splitlines()[:_FIRST_LINES]:
+        if label := _LABELLED_LINE.match(line):
+            found = whole_dates(line[label.end() :][:_LONGEST], now=now)
+            if found and found[0].start == 0:
+                return found[0]
     return None
 
 
-def time_in_text(text: str) -> datetime | None:
-    """Return the time of a line such as `**Date:** 2026-04-01` near the beginning of a text."""
-    for line in text.splitlines()[:_FIRST_LINES]:
-        if (found := _LABELLED_LINE.match(line)) and (moment := parse_time(found[1])):
-            return moment
+def _of_folders(path: Path, now: datetime) -> WholeDate | None:
+    folders = list(path.parents)[:_FOLDERS_UP]
+    for at, folder in enumerate(folders):
+        # A month is one as the whole name alone: `release-2026-05` has more than the files of that month.
+        found = date_of_name(folder.name, now=now)
+        if found and (found.is_day or (found.start, found.end) == (0, len(folder.name))):
+            return found
+        for count in (3, 2):
+            nested = "/".join(one.name for one in reversed(folders[at : at + count]))
+            if _FOLDER_OF_DAY.fullmatch(nested) and (
+                found := date_of_name(nested.replace("/", "-"), now=now)
+            ):
+                return found
     return None
 
 
@@ -85,12 +104,5 @@ def first_time(values: Iterable[Any]) -> datetime | None:
     return next((moment for value in values if (moment := parse_time(value))), None)
 
 
-def _date_in(text: str) -> datetime | None:
-    for found in _IN_NAME.finditer(text):
-        day = _NOT_A_DIGIT.sub("", found["date"])
-        clock = _NOT_A_DIGIT.sub("", found["time"] or "")
-        try:
-            return datetime.strptime(day + clock.ljust(6, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,8 +1,9 @@
 """A markdown file is one draft: frontmatter becomes title, time, kind, tags and metadata."""
 
 import re
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +11,30 @@ from ragmem.config import SourceSpec
 from ragmem.domain.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.redaction import Redactor
-from ragmem.readers.dates import first_time, time_in_path, time_in_text
+from ragmem.domain.whole_dates import date_of_title
+from ragmem.readers.dates import Changed, first_time, time_of_file
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split
 from ragmem.readers.vocabulary import KINDS, TAG_KEYS, TIME_KEYS, TITLE_KEYS
 
 MAX_TITLE_CHARS = 160
 
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t](.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING_LINES = 200
+_HEADINGS = 20
+_OWN_TITLES = ("title", "name")
 _NAMED_BY_FOLDER = frozenset({"skill", "prd", "claude", "agents", "readme", "index", "memory"})
 
 
 def read(
-    path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope, redactor: Redactor
+    path: Path, text: str, spec: SourceSpec, *, changed: Changed, scope: Scope, redactor: Redactor
 ) -> tuple[list[Draft], list[str]]:
     """Return the one draft of a file, and warnings.
 
     The draft's text is the body below the frontmatter, verbatim but for a block that ragmem wrote; the
-    frontmatter's plain values become metadata. The event time comes from the frontmatter, else from the
-    file's name, a `Date:` line, the names of the folders above, or `modified`. Never raises for any text.
+    frontmatter's plain values become metadata. The event time comes from the frontmatter, else from what
+    `time_of_file` looks at. Never raises for any text.
     """
     parts = split(text)
     values = {str(key).lower(): value for key, value in parts.values.items() if isinstance(key, str)}
@@ -43,7 +47,13 @@ def read(
         uri=str(path),
         text=body,
         title=_title(path, body, values, redactor=redactor),
-        event_time=_event_time(path, body, values, modified=modified),
+        event_time=time_of_file(
+            path,
+            changed,
+            told=first_time(values.get(key) for key in TIME_KEYS),
+            text=body,
+            title=_dated_title(body, values),
+        ),
         scope=scope,
         kind=_kind(values, inner) or spec.kind,
         tags=as_tags(*(values.get(key) for key in TAG_KEYS)),
@@ -57,20 +67,35 @@ def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor)
     return redactor.beginning(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
 
 
+def _dated_title(body: str, values: Mapping[str, Any]) -> str:
+    """Return the title that may date the file: none of a log, whose headings carry several dates."""
+    if title := next((text for key in _OWN_TITLES if (text := as_text(values.get(key)))), ""):
+        return title
+    now = datetime.now(UTC)
+    headings = list(islice(_headings(body), _HEADINGS))
+    beside = [heading for level, heading in headings if level <= headings[0][0]]
+    dates = {found.stretch for heading in beside if (found := date_of_title(heading, now=now))}
+    return beside[0] if len(dates) == 1 else ""
+
+
 def first_heading(body: str) -> str:
     """Return the first heading outside of code, or an empty text."""
+    return next(_headings(body), (0, ""))[1]
+
+
+def _headings(body: str) -> Iterator[tuple[int, str]]:
+    """Yield the level and the words of the headings outside of code."""
     fence = ""
     for line in body.splitlines()[:_HEADING_LINES]:
         if found := _FENCE.match(line):
             fence = "" if fence == found[1] else fence or found[1]
         elif not fence and (found := _HEADING.match(line)):
-            title = found[1].strip()
+            title = found[2].strip()
             bare = title.rstrip("#")
             # Closing marks stand after a blank; the one of "C#" does not.
             title = bare if bare != bare.rstrip() else title
             if clean(title):
-                return clean(title)
-    return ""
+                yield len(found[1]), clean(title)
 
 
 def _name(path: Path) -> str:
@@ -78,16 +103,6 @@ def _name(path: Path) -> str:
     if path.stem.lower() in _NAMED_BY_FOLDER:
         return clean(f"{path.parent.name}/{path.name}")
     return clean(path.stem.replace("_", " ").replace("-", " ")) or path.name
-
-
-def _event_time(path: Path, body: str, values: Mapping[str, Any], *, modified: datetime) -> datetime:
-    return (
-        first_time(values.get(key) for key in TIME_KEYS)
-        or time_in_path(Path(path.name), modified=modified)
-        or time_in_text(body)
-        or time_in_path(path, modified=modified)
-        or modified
-    )
 
 
 def _kind(*levels: Mapping[str, Any]) -> Kind | None:

@@ -1,7 +1,6 @@
 """A file of reflections is one draft per JSON line, written out as text that can be searched."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import orjson
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope, digest
 from ragmem.domain.redaction import Redactor
-from ragmem.readers.dates import first_time
+from ragmem.readers.dates import Changed, first_time
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.vocabulary import KINDS, TIME_KEYS
 
@@ -33,7 +32,7 @@ _TOLD_IN_SENTENCES = frozenset(
 
 
 def read(
-    path: Path, text: str, spec: SourceSpec, *, modified: datetime, scope: Scope, redactor: Redactor
+    path: Path, text: str, spec: SourceSpec, *, changed: Changed, scope: Scope, redactor: Redactor
 ) -> tuple[list[Draft], list[str]]:
     """Return a draft per line, in the order of the file, and a warning per line that is no JSON object.
 
@@ -56,7 +55,7 @@ def read(
         count = 1
         while (uri := f"{path}#{key}" + (f"-{count}" if count > 1 else "")) in drafts:
             count += 1
-        drafts[uri] = _draft(entry, uri, spec, modified=modified, scope=scope, redactor=redactor)
+        drafts[uri] = _draft(entry, uri, spec, changed=changed, scope=scope, redactor=redactor)
     if len(warnings) > MAX_WARNINGS:
         warnings[MAX_WARNINGS:] = [f"and {len(warnings) - MAX_WARNINGS} more lines"]
     return list(drafts.values()), warnings
@@ -85,7 +84,7 @@ def _draft(
     uri: str,
     spec: SourceSpec,
     *,
-    modified: datetime,
+    changed: Changed,
     scope: Scope,
     redactor: Redactor,
 ) -> Draft:
@@ -96,7 +95,7 @@ def _draft(
         uri=uri,
         text=_write_out(entry),
         title=redactor.beginning(clean(task) or "Reflection", MAX_TITLE_CHARS),
-        event_time=first_time(entry.get(key) for key in _TIME_KEYS) or modified,
+        event_time=first_time(entry.get(key) for key in _TIME_KEYS) or changed(),
         scope=scope,
         kind=(KINDS.get(kind.lower()) if isinstance(kind, str) else None) or spec.kind,
         tags=as_tags(entry.get("tags")),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +13,8 @@ from ragmem.domain.model import Draft, Scope
 from ragmem.domain.redaction import Redactor
 from ragmem.errors import SourceError
 from ragmem.readers import markdown, reflections
+from ragmem.readers.commit_dates import CommitDates
+from ragmem.readers.dates import Changed
 from ragmem.readers.discover import Discovery, discover
 from ragmem.readers.fields import as_tags
 from ragmem.readers.files import ReadError, Reason, failure, read_text, show
@@ -39,7 +42,7 @@ class Reader(Protocol):
         text: str,
         spec: SourceSpec,
         *,
-        modified: datetime,
+        changed: Changed,
         scope: Scope,
         redactor: Redactor,
     ) -> tuple[list[Draft], list[str]]:
@@ -96,10 +99,12 @@ def read_file(
     projects: ProjectFinder,
     unchanged: Unchanged | None = None,
     documents: "Documents | None" = None,
+    commits: CommitDates | None = None,
 ) -> Reading:
     """Return what came of one file, which need not match the source's globs; problems are in the Reading.
 
     Whoever reads several documents gives what reads them, so that its process does not start for each.
+    Without `commits` a file that names no date has that of its modification, be it tracked or not.
     """
     try:
         status = path.stat()
@@ -114,17 +119,21 @@ def read_file(
     if unchanged and unchanged(path, size, modified_ns):
         return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
     unread: list[str] = []
+
+    @cache
+    def changed() -> datetime:
+        modified = moment_of(modified_ns)
+        return commits.changed_at(path, modified=modified) if commits else modified
+
     try:
         scope = projects.scope_of(path, spec)
         if spec.reader == "documents":
             drafts, warnings, unread = _read_document(
-                path, spec, settings=settings, modified_ns=modified_ns, scope=scope, documents=documents
+                path, spec, settings=settings, changed=changed, scope=scope, documents=documents
             )
         else:
             text = read_text(path, max_bytes=settings.seed.max_file_bytes)
-            drafts, warnings = drafts_in(
-                path, text, spec, settings=settings, modified_ns=modified_ns, scope=scope
-            )
+            drafts, warnings = drafts_in(path, text, spec, settings=settings, changed=changed, scope=scope)
     except SourceError as error:
         return Reading(path, error=error, size=size, modified_ns=modified_ns)
     except Exception as error:  # noqa: BLE001 - one file never stops the others
@@ -149,30 +158,27 @@ def _read_document(
     spec: SourceSpec,
     *,
     settings: Settings,
-    modified_ns: int,
+    changed: Changed,
     scope: Scope,
     documents: "Documents | None",
 ) -> tuple[list[Draft], list[str], list[str]]:
     from ragmem.readers.documents.reading import Documents  # noqa: PLC0415 - a question has no documents
 
-    modified = moment_of(modified_ns)
     if documents is None:
         with Documents(settings) as once:
-            drafts, warnings, unread = once.read(path, spec, modified=modified, scope=scope)
+            drafts, warnings, unread = once.read(path, spec, changed=changed, scope=scope)
     else:
-        drafts, warnings, unread = documents.read(path, spec, modified=modified, scope=scope)
+        drafts, warnings, unread = documents.read(path, spec, changed=changed, scope=scope)
     return [_tagged(draft, path, settings) for draft in drafts], warnings, unread
 
 
 def drafts_in(
-    path: Path, text: str, spec: SourceSpec, *, settings: Settings, modified_ns: int, scope: Scope
+    path: Path, text: str, spec: SourceSpec, *, settings: Settings, changed: Changed, scope: Scope
 ) -> tuple[list[Draft], list[str]]:
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
     # A document whose text came by the inbox, such as a table of commas, is that text.
     read = READERS.get(spec.reader, markdown.read)
-    drafts, warnings = read(
-        path, text, spec, modified=moment_of(modified_ns), scope=scope, redactor=settings.redactor
-    )
+    drafts, warnings = read(path, text, spec, changed=changed, scope=scope, redactor=settings.redactor)
     return [_tagged(draft, path, settings) for draft in drafts], warnings
 
 

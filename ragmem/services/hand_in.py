@@ -10,6 +10,7 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
 from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
 from ragmem.readers.files import failure, show
@@ -158,6 +159,7 @@ def _drafts_of_paths(
     last_error: SourceError | None = None
     warnings: list[str] = []
     unread: list[str] = []
+    commits = CommitDates()
     for given in paths:
         path = Path(cwd, given.expanduser())
         if not path.exists() and not path.is_symlink():
@@ -168,7 +170,9 @@ def _drafts_of_paths(
             progress.begin("read", len(files))
         for file, spec in files:
             progress.advance()
-            reading = read_file(file, spec, settings=settings, projects=projects, documents=documents)
+            reading = read_file(
+                file, spec, settings=settings, projects=projects, documents=documents, commits=commits
+            )
             if reading.error is not None:
                 problems.append(str(reading.error))
                 last_error = reading.error

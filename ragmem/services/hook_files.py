@@ -10,6 +10,8 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.model import State, Tier
 from ragmem.hooks.leaving import FRESH_S
+from ragmem.readers.commit_dates import SECONDS_IN_PASSING, CommitDates
+from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
 from ragmem.services.hand_in import HandIn, scope_of, source_of_file
@@ -71,8 +73,12 @@ def take_in(
     """
     problems: list[str] = []
     judged: list[Judged] = []
+    commits = CommitDates(SECONDS_IN_PASSING)
     for path, spec in files:
-        judged += _judged(catalog, path, spec, problems, settings=settings, projects=projects, now=now)
+        reading = read_file(path, spec, settings=settings, projects=projects, commits=commits)
+        if reading.error is not None:
+            problems.append(str(reading.error))
+        judged += _judged(catalog, reading, spec, settings=settings, projects=projects, now=now)
     changes, redated = compare(catalog, judged, leave_archived=True)
     fresh = [
         item
@@ -99,21 +105,17 @@ def take_in(
 
 def _judged(
     catalog: Catalog,
-    path: Path,
+    reading: Reading,
     spec: SourceSpec,
-    problems: list[str],
     *,
     settings: Settings,
     projects: ProjectFinder,
     now: datetime,
 ) -> Iterator[Judged]:
-    reading = read_file(path, spec, settings=settings, projects=projects)
-    if reading.error is not None:
-        problems.append(str(reading.error))
     own = spec.name in settings.sources
     drafts = list(reading.drafts)
     if not own:
-        scope = scope_of(path, HandIn(), catalog=catalog, projects=projects)
+        scope = scope_of(reading.path, HandIn(), catalog=catalog, projects=projects)
         drafts = [replace(draft, scope=scope) for draft in drafts]
     for draft in identified(catalog, drafts):
         yield judge(

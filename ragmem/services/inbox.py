@@ -17,6 +17,7 @@ from ragmem.domain.lifecycle import PROTECTED_TYPES, entry_type
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.errors import SourceError, StorageError, StoreBusyError
 from ragmem.inbox import folder_in, reading
+from ragmem.readers.commit_dates import SECONDS, CommitDates
 from ragmem.readers.files import failure
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.inbox_drafts import drafts_of
@@ -99,13 +100,15 @@ def drain(
     _sweep(folder, now)
     catalog.prepare()
     projects = finder(catalog, home=home)
+    # A question waits for no history of git.
+    commits = CommitDates(SECONDS if limits.seconds is None else limits.seconds)
     began = time.monotonic()
     for batch in _batches(_chosen(folder, names, limits)):
         items: list[_Item] = []
         for path in batch:
             if len(items) >= AT_LEAST and _is_late(began, limits):
                 break
-            item = _read(path, catalog, settings, projects, now=now)
+            item = _read(path, catalog, settings, projects, commits, now=now)
             if item is not None:
                 items.append(item)
             elif _set_aside(path):
@@ -180,12 +183,19 @@ def _batches(chosen: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
 
 
 def _read(
-    path: Path, catalog: Catalog, settings: Settings, projects: ProjectFinder, *, now: datetime
+    path: Path,
+    catalog: Catalog,
+    settings: Settings,
+    projects: ProjectFinder,
+    commits: CommitDates,
+    *,
+    now: datetime,
 ) -> _Item | None:
     """Return what a file says; None where it is no write. One that has gone says nothing."""
     try:
         write = reading.read(str(path))
-        drafts = identified(catalog, drafts_of(write, catalog=catalog, projects=projects, settings=settings))
+        read = drafts_of(write, catalog=catalog, projects=projects, settings=settings, commits=commits)
+        drafts = identified(catalog, read)
         # Here the secrets of a draft are taken out, before anything of it is judged or kept.
         return _Item(path, [_judged(draft, settings, now=now) for draft in drafts])
     except FileNotFoundError:

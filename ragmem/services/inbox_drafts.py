@@ -10,13 +10,16 @@ from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import USER, Draft, Kind, Scope
 from ragmem.errors import SourceError, UsageError
 from ragmem.inbox.reading import Write
+from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import NANOSECONDS, drafts_in
+from ragmem.readers.source import NANOSECONDS, drafts_in, moment_of
 from ragmem.services.hand_in import SOURCE, plain_draft, project_named, source_of_file
 
 
-def drafts_of(write: Write, *, catalog: Catalog, projects: ProjectFinder, settings: Settings) -> list[Draft]:
+def drafts_of(
+    write: Write, *, catalog: Catalog, projects: ProjectFinder, settings: Settings, commits: CommitDates
+) -> list[Draft]:
     """Return the drafts of a write, one as a rule; raises SourceError where it says what cannot be."""
     at, event_time, kind = said(write)
     scope = _scope_of(write, catalog=catalog, projects=projects)
@@ -32,7 +35,7 @@ def drafts_of(write: Write, *, catalog: Catalog, projects: ProjectFinder, settin
             title=fields.get("title") or draft.title,
             metadata={**draft.metadata, **metadata},
         )
-        for draft in _read(write, scope, settings)
+        for draft in _read(write, scope, settings, commits)
     ]
 
 
@@ -55,7 +58,7 @@ def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _read(write: Write, scope: Scope, settings: Settings) -> list[Draft]:
+def _read(write: Write, scope: Scope, settings: Settings, commits: CommitDates) -> list[Draft]:
     """Return the text as drafts; whatever a reader cannot make of a file, its text is kept."""
     text = write.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     file = write.fields.get("file", "")
@@ -69,12 +72,22 @@ def _read(write: Write, scope: Scope, settings: Settings) -> list[Draft]:
         text,
         source_of_file(path),
         settings=settings,
-        modified_ns=int(write.fields.get("modified", 0)),
+        changed=lambda: _changed(path, int(write.fields.get("modified", 0)), commits),
         scope=scope,
     )
     if drafts and all(draft.text.strip() for draft in drafts):
         return [replace(draft, scope=scope) for draft in drafts]
     return [replace(plain, source=SOURCE, uri=str(path), title=path.name)]
+
+
+def _changed(path: Path, modified_ns: int, commits: CommitDates) -> datetime:
+    """Return when the file of a write was last changed; its commits tell where it is as it was then."""
+    modified = moment_of(modified_ns)
+    try:
+        is_same = path.stat().st_mtime_ns == modified_ns
+    except (OSError, ValueError):  # it is gone
+        is_same = False
+    return commits.changed_at(path, modified=modified) if is_same else modified
 
 
 def _scope_of(write: Write, *, catalog: Catalog, projects: ProjectFinder) -> Scope:

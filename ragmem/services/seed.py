@@ -13,6 +13,7 @@ from ragmem.domain.model import State, Tier
 from ragmem.domain.redaction import Redactor
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
+from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import Discovery
 from ragmem.readers.documents.reading import Documents
 from ragmem.readers.files import failure
@@ -87,6 +88,7 @@ def seed(
         ) as writer,
     ):
         lost = LostParts(catalog, open_store, writer, report, now=now)
+        commits = CommitDates()
         for spec, discovery in found:
             tally = Tally(spec.name)
             report.tallies.append(tally)
@@ -103,6 +105,7 @@ def seed(
                 exists=exists,
                 now=now,
                 documents=opened,
+                commits=commits,
                 lost=lost,
             )
         lost.settle()
@@ -204,6 +207,7 @@ def _seed_source(
     exists: bool,
     now: datetime,
     documents: Documents,
+    commits: CommitDates,
     lost: LostParts,
 ) -> None:
     tally.files = len(discovery.files)
@@ -215,7 +219,13 @@ def _seed_source(
     for path in discovery.files:
         writer.batch.steps += 1
         reading = read_file(
-            path, spec, settings=settings, projects=projects, unchanged=seen.unchanged, documents=documents
+            path,
+            spec,
+            settings=settings,
+            projects=projects,
+            unchanged=seen.unchanged,
+            documents=documents,
+            commits=commits,
         )
         if reading.unchanged:
             seen.count(path, tally, report)

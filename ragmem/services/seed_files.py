@@ -13,6 +13,9 @@ from ragmem.services.documents import documents_rules, given_up_rules, told_give
 from ragmem.services.judge import rules_version
 from ragmem.services.seed_report import Problem, SeedReport, Tally
 
+DATES_VERSION = "dates 2"
+"""Changed when files are dated by other rules: seed reads them again, and sets dates without new vectors."""
+
 
 class Seen:
     """The files of one source, as the last run left them; with `anew` none is known."""
@@ -72,7 +75,10 @@ def _rules_of(spec: SourceSpec, settings: Settings) -> str:
     sizes = settings.chunking
     parts: list[object] = [spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars]
     if spec.reader == "documents":
+        # To read them all anew for the sake of their dates would cost too much.
         parts += documents_rules(settings)
+    else:
+        parts.append(DATES_VERSION)
     return digest(
         "rules", rules_version(redactor=settings.redactor), *(str(part) for part in parts), length=12
     )

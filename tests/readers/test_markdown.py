@@ -18,16 +18,19 @@ SPEC = SourceSpec("notes", ("*.md",), base=Path("/"))
 PROJECT = Scope("tideline-12345678")
 
 
+def changed() -> datetime:
+    return MODIFIED
+
+
 def draft(text: str, *, path: str = "/n/note.md", spec: SourceSpec = SPEC) -> Draft:
-    drafts, _ = markdown.read(Path(path), text, spec, modified=MODIFIED, scope=PROJECT, redactor=DEFAULT)
+    drafts, _ = markdown.read(Path(path), text, spec, changed=changed, scope=PROJECT, redactor=DEFAULT)
     assert len(drafts) == 1
     return drafts[0]
 
 
 def warnings(text: str) -> list[str]:
-    return markdown.read(Path("/n/note.md"), text, SPEC, modified=MODIFIED, scope=PROJECT, redactor=DEFAULT)[
-        1
-    ]
+    found = markdown.read(Path("/n/note.md"), text, SPEC, changed=changed, scope=PROJECT, redactor=DEFAULT)
+    return found[1]
 
 
 def test_a_draft_keeps_its_source_place_scope_and_body() -> None:
@@ -125,6 +128,32 @@ def test_the_title_comes_from_the_best_place_there_is(text: str, path: str, titl
         ("b", "/n/2026-02-31.md", "2026-05-01T12:00:00+00:00"),
         ("b", "/n/120260315.md", "2026-05-01T12:00:00+00:00"),
         ("b", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+        # The name goes before the line, the line before the title, the title before the folder.
+        ("# R 2025-03-01\n\nDate: 2025-02-01\n", "/2025-04-01/a_2025-01-01.md", "2025-01-01T00:00:00+00:00"),
+        ("# R 2025-03-01\n\nDate: 2025-02-01\n", "/2025-04-01/a.md", "2025-02-01T00:00:00+00:00"),
+        ("# R 2025-03-01\n\nb", "/2025-04-01/a.md", "2025-03-01T00:00:00+00:00"),
+        ("# R\n\nb", "/2025-04-01/a.md", "2025-04-01T00:00:00+00:00"),
+        ("---\ntitle: Review of 17 May 2025\n---\n# H\n", "/n/x.md", "2025-05-17T00:00:00+00:00"),
+        ("# Incident, May 17, 2025 14:05 UTC\n", "/n/x.md", "2025-05-17T14:05:00+00:00"),
+        ("# 2025-05-17\n\n## Follow-up 2025-05-18\n", "/n/x.md", "2025-05-17T00:00:00+00:00"),
+        ("Date: 2025-03-15 09:00 +02:00\n", "/n/x.md", "2025-03-15T07:00:00+00:00"),
+        ("**Datum:** 17. Mai 2025\n", "/n/x.md", "2025-05-17T00:00:00+00:00"),
+        ("| Date | 2025-03-15 |\n", "/n/x.md", "2025-03-15T00:00:00+00:00"),
+        ("---\ndate: May 17, 2025\n---\nb", "/n/x.md", "2025-05-17T00:00:00+00:00"),
+        ("b", "/j/2025/05/17/notes.md", "2025-05-17T00:00:00+00:00"),
+        ("b", "/j/2026/05/notes.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/standup-2026-05.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/2026-W18.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/2025-W18 review.md", "2025-04-28T00:00:00+00:00"),
+        # A log has a date in each heading, and is as new as its last change.
+        ("# 2025-05-17\n\n# 2025-05-18\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+        ("# Migration due by 2025-05-17\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+        ("# What was said on 2025-05-17 of the queue\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+        ("# Roadmap 2025-01-01 - 2025-06-30\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+        ("Due date: 2025-05-17\n", "/n/x.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/app-v2025.05.17.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/03-04-2025.md", "2026-05-01T12:00:00+00:00"),
+        ("b", "/n/2025-05-01--2025-05-17.md", "2026-05-01T12:00:00+00:00"),
     ],
 )
 def test_the_event_time_comes_from_the_best_place_there_is(text: str, path: str, expected: str) -> None:

@@ -35,7 +35,9 @@ ENTRY = {
 
 def read(*entries: object) -> tuple[list[Draft], list[str]]:
     lines = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
-    return reflections.read(PATH, "\n".join(lines), SPEC, modified=MODIFIED, scope=Scope(), redactor=DEFAULT)
+    return reflections.read(
+        PATH, "\n".join(lines), SPEC, changed=lambda: MODIFIED, scope=Scope(), redactor=DEFAULT
+    )
 
 
 def test_a_line_becomes_text_that_can_be_read() -> None:

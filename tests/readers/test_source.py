@@ -12,6 +12,7 @@ from source_files import read_all
 
 from ragmem.config import Settings, SourceSpec, load
 from ragmem.config.settings import ReaderName
+from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import READERS, find_files, read_file
@@ -136,3 +137,38 @@ def test_no_bytes_stop_a_source(
     (tmp_path / "notes/x").write_bytes(b"---\n" + raw + b"\n---\nbody" if block else raw)
     (reading,) = read_all(notes(tmp_path, reader), home=tmp_path, settings=configuration)
     assert bool(reading.drafts) != bool(reading.error)
+
+
+class CountedDates(CommitDates):
+    """Dates of commits that note for which files they were asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def changed_at(self, path: Path, *, modified: datetime) -> datetime:
+        self.asked.append(path.name)
+        return super().changed_at(path, modified=modified)
+
+
+def test_git_is_asked_for_a_date_only_once_and_only_where_a_file_tells_none(
+    tmp_path: Path, configuration: Settings
+) -> None:
+    (tmp_path / "notes").mkdir()
+    texts = {
+        "2025-05-17.md": "named",
+        "a.md": "---\ndate: 2025-05-17\n---\ntold",
+        "b.md": "Date: 2025-05-17\n",
+        "c.md": "# Review of 17 May 2025\n",
+        "d.md": "silent",
+    }
+    for name, text in texts.items():
+        (tmp_path / "notes" / name).write_text(text)
+    lines = "".join(f'{{"task": "{number}"}}\n' for number in range(3))
+    (tmp_path / "notes" / "e.jsonl").write_text(lines)
+    dates, projects = CountedDates(), ProjectFinder(tmp_path)
+    for path in sorted((tmp_path / "notes").iterdir()):
+        spec = notes(tmp_path, "reflections" if path.suffix == ".jsonl" else "markdown")
+        reading = read_file(path, spec, settings=configuration, projects=projects, commits=dates)
+        assert reading.error is None
+    assert dates.asked == ["d.md", "e.jsonl"]

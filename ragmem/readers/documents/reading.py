@@ -12,7 +12,7 @@ from ragmem.domain.document_place import place_metadata
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.purity import purified_text
 from ragmem.domain.redaction import Redactor
-from ragmem.readers.dates import time_in_path
+from ragmem.readers.dates import Changed, time_of_file
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
 from ragmem.readers.files import ReadError, Reason
@@ -91,11 +91,11 @@ class Documents:
                 opened.close()
 
     def read(
-        self, path: Path, spec: SourceSpec, *, modified: datetime, scope: Scope
+        self, path: Path, spec: SourceSpec, *, changed: Changed, scope: Scope
     ) -> tuple[list[Draft], list[str], list[str]]:
         """Return the drafts of a document, warnings, and the uris of parts that it has and that are not read.
 
-        The event time is the one the document tells, else that of its name, else `modified`. Raises
+        The event time is the one the document tells, else the one that `time_of_file` finds. Raises
         ReadError, in one line, for what is not read at all.
         """
         self._look_at(path)
@@ -108,9 +108,7 @@ class Documents:
         if not converted.parts:
             told = f" ({converted.warnings[0]})" if converted.warnings else ""
             raise ReadError(path, Reason.EMPTY, f"it holds no text{told}")
-        happened = (
-            _moment(converted.event_time) or time_in_path(Path(path.name), modified=modified) or modified
-        )
+        happened = time_of_file(path, changed, told=_moment(converted.event_time), title=converted.title)
         title = converted.title or path.stem
         drafts = [
             Draft(

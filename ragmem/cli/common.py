@@ -50,7 +50,10 @@ def because(reason: str, *, explain: bool) -> str:
 
 def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Ragmem:
     """Return this user's memory; warnings about the configuration, and of a long wait, go to stderr."""
+    from ragmem.readers.failures import LOG
+
     memory = Ragmem.open(sources_file=sources_file)
+    LOG.folder = memory.settings.places.state
     if not quiet:
         memory.catalog.announce = tell
         for warning in memory.settings.warnings:

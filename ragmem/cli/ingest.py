@@ -13,6 +13,7 @@ from ragmem.cli.common import (
     ExplainOption,
     JsonOption,
     QuietOption,
+    agreed,
     because,
     open_memory,
     plural,
@@ -273,7 +274,7 @@ def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: boo
     for line in told:
         tell(printable(line))
     what = "it" if len(large) == 1 else "them"
-    if not typer.confirm(f"read {what}?", err=True):
+    if not agreed(f"read {what}?"):
         raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
 
 

@@ -1,5 +1,6 @@
 """A text that a rule, the database or the model rejects stops no other, is named, and gives exit code 3."""
 
+import errno
 import json
 import os
 import sqlite3
@@ -13,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcript_sessions import Session
 
+from ragmem import inbox
 from ragmem.backends.fake.embedder import FakeEmbedder
 from ragmem.backends.fake.store import FakeStore
+from ragmem.buffer import Request, accept
 from ragmem.domain.model import State
 from ragmem.errors import BackendError, RejectionError, StorageError
 from ragmem.inbox import put
@@ -314,6 +317,46 @@ def test_what_is_stored_before_the_disk_fills_up_is_told_with_the_error(place, m
     with place.opened() as memory, pytest.raises(StorageError, match="2 of 5 texts were stored before"):
         memory.ingest(memory.hand_in([place.notes], HandIn()).drafts)
     assert len(place.words()) == 2
+
+
+def test_a_write_that_is_kept_but_not_synced_is_not_told_to_be_lost(place, monkeypatch):
+    place.wait()
+
+    def failing(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(inbox, "_sync", failing)
+    with pytest.raises(StorageError, match="the text is kept there"):
+        put(place.ragmem / "data", text("glacier"), folder=place.home, at_ns=1_700_000_000_000_000_000)
+    monkeypatch.undo()
+    with place.opened() as memory:
+        memory.take_in()
+        assert "glacier" in " ".join(one.text for one in memory.catalog.memories.each())
+
+
+def test_a_write_that_is_not_kept_is_told_to_be_lost(place, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(inbox, "_name", full)
+    with pytest.raises(StorageError, match=r"cannot write in .*: no space left on device"):
+        put(place.ragmem / "data", text("glacier"), folder=place.home, at_ns=1_700_000_000_000_000_000)
+
+
+def test_what_was_accepted_before_the_disk_filled_up_is_told_with_the_error(place, monkeypatch):
+    real, calls = inbox._name, []
+
+    def full(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*given)
+
+    monkeypatch.setattr(inbox, "_name", full)
+    request = Request(texts=[text(word) for word in WORDS], as_json=True)
+    environ = {"RAGMEM_HOME": str(place.ragmem)}
+    with pytest.raises(StorageError, match="2 of 5 texts were accepted before"):
+        accept(request, environ=environ, home=str(place.home), cwd=str(place.home))
 
 
 def test_the_command_names_what_the_database_rejects_with_exit_code_3(place, ragmem):

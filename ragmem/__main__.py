@@ -69,6 +69,7 @@ def _run(arguments: "Sequence[str]") -> int:
         code = _dispatch(arguments)
         # Here and not while Python exits: a full disk or a reader that left has its own exit code.
         sys.stdout.flush()
+        _tell_of_failures()
     except RagmemError as error:
         _complain(str(error), error.hint)
         return error.exit_code
@@ -91,6 +92,13 @@ def _run(arguments: "Sequence[str]") -> int:
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into a report
         return _report_bug(error)
     return code
+
+
+def _tell_of_failures() -> None:
+    """Name the log where what one input raised, which ended nothing, was kept for a report."""
+    failures = sys.modules.get("ragmem.readers.failures")
+    if failures is not None and failures.LOG.written is not None:
+        _say_beside(f"note: where in the code it failed stands in {failures.LOG.written}\n")
 
 
 def _dispatch(arguments: "Sequence[str]") -> int:

@@ -6,7 +6,7 @@ import time
 
 from ragmem import inbox
 from ragmem.config.folders import folder_of
-from ragmem.errors import EXIT_OK, UsageError
+from ragmem.errors import EXIT_OK, StorageError, UsageError
 from ragmem.inbox.cautious import cleaned
 from ragmem.readers.roots import marked_root
 
@@ -116,9 +116,15 @@ def accept(
         write = cleaned(said, environ=environ, home=home, cwd=cwd)
         place = os.path.dirname(write["read_from"]) if "read_from" in write else cwd
         sealed.append(inbox.seal(folder=place, root=marked_root(place, home), at_ns=now_ns(), **write))
-    receipts = []
+    receipts: list[inbox.Receipt] = []
     for one in sealed:
-        receipt = inbox.keep(data, one)
+        try:
+            receipt = inbox.keep(data, one)
+        except StorageError as error:
+            if not receipts:
+                raise
+            kept = f"{len(receipts)} of {len(sealed)} texts were accepted before"
+            raise StorageError(f"{error}; {kept}", hint=error.hint) from error
         receipts.append(receipt)
         if not request.as_json:
             of = "" if receipt.status == "accepted" else "of "

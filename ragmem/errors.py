@@ -69,6 +69,10 @@ class StorageError(RagmemError):
     """The home cannot be written: full disk, read-only folder, missing permission (exit code 3)."""
 
 
+class RejectionError(StorageError):
+    """The database rejects one text, and would take others (exit code 3)."""
+
+
 class BackendError(RagmemError):
     """A backend is not installed or its model cannot load (exit code 4)."""
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ragmem.services.progress import Progress
     from ragmem.services.query import Answer, Policy, Question
     from ragmem.services.reembed import ModelStanding, Reembedded
+    from ragmem.services.refusals import Refusal
     from ragmem.services.reporting.latency import Latency
     from ragmem.services.respite import Respite
     from ragmem.services.seed_report import SeedReport
@@ -367,8 +368,12 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
         projects: "ProjectFinder | None" = None,
         rule: "SignalRule" = "graded",
         progress: "Progress | None" = None,
+        refusals: "list[Refusal] | None" = None,
     ) -> "list[Ingested]":
-        """Store drafts; each is durable once accepted, and indexed when this returns."""
+        """Store drafts; each is durable once accepted, and indexed when this returns.
+
+        One that a rule, the database or the model rejects stops no other; see `services.ingest`.
+        """
         from ragmem.services.ingest import ingest
         from ragmem.services.progress import Silent
         from ragmem.services.scope import remember_projects
@@ -385,6 +390,7 @@ class Ragmem(Living, Tending, Recording, Scrubbing, Telling, Checking, Answering
             sizes=self.settings.chunking,
             progress=progress or Silent(),
             rule=rule,
+            refusals=refusals,
         )
         self.models.remember()
         return stored

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragmem.services.inbox import Drained
     from ragmem.services.inbox_waiting import Waiting
     from ragmem.services.progress import Progress
+    from ragmem.services.refusals import Refusal
 
 # Services are imported where they are used: a question must not pay for them where nothing waits.
 
@@ -95,8 +96,13 @@ class Receiving(Opened):
 
         return take_events(self.catalog, self.settings, home=self.home, now=now(), seconds=seconds)
 
-    def index_waiting(self, *, progress: "Progress | None" = None) -> str:
-        """Make vectors and graph of all memories that wait for them; return why some have to, or nothing."""
+    def index_waiting(
+        self, *, progress: "Progress | None" = None, refusals: "list[Refusal] | None" = None
+    ) -> str:
+        """Make vectors and graph of all memories that wait for them; return why some have to, or nothing.
+
+        `refusals` gets those that the model or the store rejects.
+        """
         from ragmem.services.index import index_pending
 
         waiting = self.catalog.memories.ids(states=[State.PENDING])
@@ -105,7 +111,8 @@ class Receiving(Opened):
         if progress is not None:
             progress.begin("index", len(waiting))
         try:
-            index_pending(self.catalog, self.store, advance=progress.advance if progress else None)
+            advance = progress.advance if progress else None
+            index_pending(self.catalog, self.store, advance=advance, refusals=refusals)
         except BackendError as error:
             return error.told
         return ""

@@ -141,6 +141,11 @@ def _sparse(home: Home) -> None:
         file.truncate(200_000_000)
 
 
+def _large_folder(home: Home) -> None:
+    for number in range(201):
+        home.write(f"archive/{number}.md", "a few words\n")
+
+
 def _newer(home: Home) -> None:
     with closing(sqlite3.connect(home.database)) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -310,6 +315,13 @@ CASES = (
         2,
         'the folder "~/empty" holds no text files and no documents',
         lambda home: (home.root / "empty").mkdir(),
+    ),
+    Case(
+        "a large folder that nobody agrees to",
+        "ingest archive",
+        2,
+        'nobody is here to ask whether to read "~/archive": 201 files, 2.4 kB',
+        _large_folder,
     ),
     Case("a folder of code that does not exist", "ingest --code nope", 2, 'there is no folder "nope"'),
     Case("code with a tag", "ingest --code notes --tag x", 2, "--code takes folders alone"),
@@ -1541,7 +1553,8 @@ def document() -> str:
         "# What bad input gives",
         "",
         "One line on standard error, then perhaps a blank line and a hint, and an exit code. What was stored",
-        "before stays as it was. `seed` names single files and goes on with the rest. `hook` says nothing,",
+        "before stays as it was. `seed`, `ingest` of a folder and `ingest --code` name single files and go",
+        "on with the rest; so they do where the database or the model rejects one text. `hook` says nothing,",
         "so that an assistant goes on; what went wrong stands in `hooks.log`.",
         "Generated from `tests/test_bad_input.py`, which runs each of these.",
         "",

@@ -234,7 +234,9 @@ class PostgresDatabase:
         except driver.Error as error:
             if error.sqlstate is None and isinstance(error, driver.OperationalError):
                 raise error_for("08", f"{error}; nothing of it was written", self.place) from error
-            raise error_for(error.sqlstate, str(error), self.place) from error
+            # The driver itself rejects a value, before any server has seen it.
+            state = error.sqlstate or ("22" if isinstance(error, driver.DataError) else None)
+            raise error_for(state, str(error), self.place) from error
 
     def _take(self) -> "tuple[psycopg.Connection[Any], bool]":
         with self._guard:

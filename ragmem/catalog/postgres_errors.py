@@ -1,7 +1,14 @@
 """What an error of PostgreSQL means to a person."""
 
 from ragmem.config.secrets import masked
-from ragmem.errors import BackendError, RagmemError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.errors import (
+    BackendError,
+    RagmemError,
+    RejectionError,
+    StorageError,
+    StoreBusyError,
+    StoreDamagedError,
+)
 
 _ADDRESS_HINT = "check store.url in config.toml, or RAGMEM_STORE_URL"
 
@@ -15,6 +22,8 @@ _STATES: tuple[tuple[str, type[RagmemError], str, str], ...] = (
     ("53300", StorageError, "has no connection left", "close other clients, or raise max_connections"),
     ("58P01", BackendError, "lacks an extension", "install pgvector on the server"),
     ("0A000", BackendError, "lacks a feature", "use PostgreSQL 14 or later with pgvector"),
+    ("22", RejectionError, "rejects a value", "please report it, with what was stored"),
+    ("23", RejectionError, "rejects a value", "please report it, with what was stored"),
     ("40", StoreBusyError, "gave precedence to another writer", "try again in a moment"),
     ("55P03", StoreBusyError, "is locked by another writer", "try again in a moment"),
     ("57014", StoreBusyError, "stopped the statement", "try again, or raise the server's statement_timeout"),

@@ -5,11 +5,12 @@ import os
 import sqlite3
 from pathlib import Path
 
-from ragmem.errors import RagmemError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.errors import RagmemError, RejectionError, StorageError, StoreBusyError, StoreDamagedError
 
 _DAMAGED = ("malformed", "not a database", "corrupt", "database schema has changed", "could not decode")
 _BUSY = ("locked", "busy")
 _UNWRITABLE = ("readonly", "read-only", "full", "unable to open", "disk i/o")
+_OF_VALUES = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError)
 _PAGE = 4096
 
 
@@ -28,6 +29,10 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
         return StorageError(
             f'cannot {"open" if "unable to open" in text else "write"} "{path}": {_cause(path) or problem}',
             hint="check free space and permissions, or set RAGMEM_HOME to another folder",
+        )
+    if isinstance(error, _OF_VALUES) or "binding" in text:
+        return RejectionError(
+            f'the database "{path}" rejects a value: {problem}', hint="please report it, with what was stored"
         )
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError | sqlite3.IntegrityError | sqlite3.ProgrammingError

@@ -50,7 +50,10 @@ def because(reason: str, *, explain: bool) -> str:
 
 def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Ragmem:
     """Return this user's memory; warnings about the configuration, and of a long wait, go to stderr."""
+    from ragmem.readers.failures import LOG
+
     memory = Ragmem.open(sources_file=sources_file)
+    LOG.folder = memory.settings.places.state
     if not quiet:
         memory.catalog.announce = tell
         for warning in memory.settings.warnings:
@@ -98,6 +101,27 @@ def _shown(text: str) -> str:
 def styled(text: str, codes: str) -> str:
     """Return the text in a style of the terminal, on one with colours; only `say` and `tell` can write it."""
     return f"{_STYLE}{codes}m{text}{_STYLE}0m" if colours() and text else text
+
+
+def agreed(question: str) -> bool:
+    """Ask a person at the terminal; an input that ends says no, and so does Enter."""
+    sys.stderr.write(f"{_shown(question)} [y/N]: ")
+    sys.stderr.flush()
+    try:
+        while True:
+            answer = sys.stdin.readline()
+            if answer.strip().lower() in {"y", "yes"}:
+                return True
+            if not answer:
+                tell("")
+            if answer.strip().lower() in {"", "n", "no"}:
+                return False
+            sys.stderr.write("answer y or n [y/N]: ")
+            sys.stderr.flush()
+    except KeyboardInterrupt:
+        # What follows is to begin a line.
+        tell("")
+        raise
 
 
 def standard_input(limit: int) -> bytes:
@@ -217,7 +241,8 @@ class Bar:
         self._unit = ""
         self._total = self._done = 0
         self._began = 0.0
-        self._show = not quiet and sys.stderr.isatty()
+        # A dumb terminal cannot take a line away again.
+        self._show = not quiet and sys.stderr.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
         """Start a stretch of `total` steps, or bytes."""
@@ -237,8 +262,13 @@ class Bar:
                 TextColumn("{task.fields[told]}"),
                 console=Console(stderr=True),
                 transient=True,
+                # What is piped to another program is no business of the terminal.
+                redirect_stdout=sys.stdout.isatty(),
             )
             self._live.start()
+        elif self._task is not None:
+            # The stretch before is over: its line would stay until all is done.
+            self._live.remove_task(self._task)
         self._task = self._live.add_task(label, total=total, told=self._told(""))
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
@@ -258,7 +288,7 @@ class Bar:
         """Take the bar away."""
         if self._live is not None:
             self._live.stop()
-            self._live = None
+            self._live = self._task = None
 
     def __enter__(self) -> Self:
         return self

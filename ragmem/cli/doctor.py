@@ -9,6 +9,7 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
+    agreed,
     open_memory,
     plural,
     say,
@@ -117,7 +118,7 @@ def _confirm(count: int, *, yes: bool) -> None:
             "a repair writes to the memory and nobody is here to ask",
             hint="look at the plan first: ragmem doctor --repair --dry-run",
         )
-    if not typer.confirm(f"do {plural(count, 'repair')}?", err=True):
+    if not agreed(f"do {plural(count, 'repair')}?"):
         raise UsageError(
             "nothing was changed", hint="ragmem doctor --repair --dry-run shows what would be done"
         )

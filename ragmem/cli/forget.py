@@ -11,6 +11,7 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
+    agreed,
     open_memory,
     plural,
     printable,
@@ -127,7 +128,7 @@ def _ask(planned: "Plan", *, purge: bool) -> None:
             f"this would {what} and nobody is here to ask",
             hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
         )
-    if not typer.confirm(f"{what}?" + (" There is no undo" if purge else ""), err=True):
+    if not agreed(f"{what}?" + (" There is no undo" if purge else "")):
         raise UsageError("nothing was forgotten", hint="ragmem forget --dry-run shows what would go")
 
 

@@ -14,6 +14,7 @@ from ragmem.cli.common import (
     LimitOption,
     QuietOption,
     SourcesFileOption,
+    agreed,
     moment,
     open_memory,
     plural,
@@ -400,5 +401,5 @@ def _ask(what: str, *, yes: bool, look: str) -> None:
         raise UsageError(
             f"this would {what} and nobody is here to ask", hint=f"`{look}` shows it, and changes nothing"
         )
-    if not typer.confirm(f"{what}?", err=True):
+    if not agreed(f"{what}?"):
         raise UsageError("nothing was removed", hint=f"`{look}` shows it, and changes nothing")

@@ -13,6 +13,7 @@ from ragmem.cli.common import (
     ExplainOption,
     JsonOption,
     QuietOption,
+    agreed,
     because,
     open_memory,
     plural,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ragmem.memory import Ragmem
     from ragmem.services.folder_survey import Survey
     from ragmem.services.hand_in import Handed, HandIn
+    from ragmem.services.refusals import Refusal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -51,7 +53,7 @@ Examples:
 Exit codes:
   0  stored; with --buffer accepted, or the duplicate of what waits
   2  usage or configuration, or a large folder without --yes where nobody can be asked
-  3  some files could not be read, or the home not be written
+  3  some files could not be read or stored, or the home not be written
 """
 
 
@@ -193,7 +195,9 @@ def ingest(
             ]
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
-                stored = memory.ingest(drafts, projects=handed.projects, progress=bar)
+                rejected: list[Refusal] = []
+                stored = memory.ingest(drafts, projects=handed.projects, progress=bar, refusals=rejected)
+            problems += [one.told for one in rejected]
             handed.warnings.extend(memory.archive_gone_parts(drafts, handed.unread))
             shapes = [
                 {
@@ -205,7 +209,7 @@ def ingest(
                 for item in stored
             ]
             run = next((item.run for item in stored if item.run), "")
-            notes = dict.fromkeys(item.note for item in stored if item.note)
+            notes = dict.fromkeys(item.note for item in stored if item.note and item.note not in problems)
             for note in () if quiet else notes:
                 tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
     if as_json:
@@ -270,7 +274,7 @@ def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: boo
     for line in told:
         tell(printable(line))
     what = "it" if len(large) == 1 else "them"
-    if not typer.confirm(f"read {what}?", err=True):
+    if not agreed(f"read {what}?"):
         raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
 
 

@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json, tell
 from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
 from ragmem.hooks.draining import let_go
+
+if TYPE_CHECKING:
+    from ragmem.services.refusals import Refusal
 
 
 def buffer(
@@ -62,7 +66,8 @@ def drain(*, as_json: bool, quiet: bool) -> int:
         done = memory.take_in()
         stored = memory.catalog.exists()
         waiting = len(memory.catalog.memories.waiting()) if stored else 0
-        note = memory.index_waiting(progress=bar) if stored else ""
+        rejected: list[Refusal] = []
+        note = memory.index_waiting(progress=bar, refusals=rejected) if stored else ""
         indexed = waiting - len(memory.catalog.memories.waiting()) if waiting else 0
         aside = memory.inbox().aside if done.aside else ()
     if as_json:
@@ -77,6 +82,7 @@ def drain(*, as_json: bool, quiet: bool) -> int:
                 "events_aside": taken.aside,
                 "indexed": indexed,
                 "note": note,
+                "problems": [one.told for one in rejected],
             }
         )
     else:
@@ -94,6 +100,8 @@ def drain(*, as_json: bool, quiet: bool) -> int:
     if note and not quiet:
         tell(f"note: found by full text, and indexed by a later seed: {note}")
     for path, reason in aside:
-        tell(printable(f"set aside: {path}: {reason}"))
+        tell(printable(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}"))
+    for one in rejected:
+        tell(printable(f"failed: {one.told}"))
     let_go(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
-    return EXIT_FAILED if done.aside or taken.aside else EXIT_OK
+    return EXIT_FAILED if done.aside or taken.aside or rejected else EXIT_OK

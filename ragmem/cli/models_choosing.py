@@ -27,6 +27,7 @@ def choice_of(
 ) -> "Choice":
     """Return what is to be configured for a model that was named; raises UsageError."""
     from ragmem import backends
+    from ragmem.backends.minilm import NAMES
     from ragmem.services.models_found import found
     from ragmem.services.models_use import Wish, choose
 
@@ -36,6 +37,7 @@ def choice_of(
         Wish(model, language=language, url=url, dimensions=dimensions, key_variable=key_variable),
         memory.settings,
         backends=backends.names_with_models(),
+        bundled=NAMES,
         models=found(memory.settings.places.data, os.environ, home=memory.home),
         cwd=memory.cwd,
     )

@@ -11,6 +11,7 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
+    agreed,
     open_memory,
     plural,
     printable,
@@ -186,5 +187,5 @@ def _confirm(model: str, count: int, *, yes: bool) -> None:
         raise UsageError(
             f'nobody is here to ask whether "{model}" may go', hint="`ragmem models list` shows what is there"
         )
-    if not typer.confirm(f"remove {model} ({size(count)})?", err=True):
+    if not agreed(f"remove {model} ({size(count)})?"):
         raise UsageError("nothing was removed", hint="`ragmem models list` shows what there is")

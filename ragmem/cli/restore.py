@@ -11,6 +11,7 @@ from ragmem.cli.common import (
     Bar,
     JsonOption,
     QuietOption,
+    agreed,
     open_memory,
     plural,
     printable,
@@ -134,5 +135,5 @@ def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
             f"this would {asked} and nobody is here to ask",
             hint="look at it first: ragmem restore FILE --dry-run",
         )
-    if not typer.confirm(f"{asked}?", err=True):
+    if not agreed(f"{asked}?"):
         raise UsageError("nothing was restored", hint="--dry-run only verifies")

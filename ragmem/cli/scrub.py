@@ -10,6 +10,7 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
+    agreed,
     open_memory,
     plural,
     printable,
@@ -126,7 +127,7 @@ def _ask(planned: "Plan") -> None:
         raise UsageError(
             f"this would {what} and nobody is here to ask", hint="look at the plan first: add --dry-run"
         )
-    if not typer.confirm(f"{what}? There is no undo", err=True):
+    if not agreed(f"{what}? There is no undo"):
         raise UsageError("nothing was changed", hint="ragmem scrub --dry-run shows the plan")
 
 

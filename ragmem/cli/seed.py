@@ -40,7 +40,7 @@ Exit codes:
   0  done
   1  with --check: something would change; with --expect: something is not as expected
   2  usage or configuration
-  3  some files could not be read, or no model made the vectors
+  3  some files could not be read or stored, or no model made the vectors
 """
 
 SHOWN_PROBLEMS = 20

@@ -201,12 +201,19 @@ def seal(
 
 
 def keep(data: "str | os.PathLike[str]", sealed: Sealed) -> Receipt:
-    """Make a write durable; raises StorageError where the home cannot be written."""
+    """Make a write durable; raises StorageError where the home cannot be written, or the disk not be told."""
+    folder, name = folder_in(data), f"{sealed.name}{SUFFIX}"
     try:
-        new = make_durable(folder_in(data), f"{sealed.name}{SUFFIX}", sealed.whole, sealed.at_ns)
+        new = make_durable(folder, name, sealed.whole, sealed.at_ns)
     except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        if os.path.lexists(os.path.join(folder, name)):
+            raise StorageError(
+                f'cannot sync "{folder}": {problem}; the text is kept there, and a power cut could lose it',
+                hint="check the disk; the next question takes the text in",
+            ) from error
         raise StorageError(
-            f'cannot write in "{folder_in(data)}": {(error.strerror or str(error)).lower()}',
+            f'cannot write in "{folder}": {problem}',
             hint="check free space and permissions, or set RAGMEM_HOME to another folder",
         ) from error
     return Receipt("accepted" if new else "duplicate", sealed.name)

@@ -1,14 +1,12 @@
 """Text of files, with every way in which a file is no text told apart."""
 
 import codecs
-import errno
 import os
 import stat
 from enum import StrEnum
 from pathlib import Path
 
-from ragmem.domain.redaction import DEFAULT
-from ragmem.errors import RagmemError, SourceError
+from ragmem.errors import SourceError
 
 _MARKS = (
     # The marks of UTF-32 begin like those of UTF-16, so they are looked for first.
@@ -43,33 +41,6 @@ class ReadError(SourceError):
         super().__init__(f'cannot read "{show(path)}": {problem}', hint=hint)
         self.path = path
         self.reason = reason
-
-
-_OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE})
-
-
-def failure(error: Exception) -> str:
-    """Return in one line, without secrets, why one file failed; a log gets the traceback.
-
-    Raises the error again where it is no fault of the file: a full disk, memory that is short, or a store
-    that is busy or damaged.
-    """
-    if isinstance(error, SourceError):
-        return str(error)
-    of_store = type(error).__module__.partition(".")[0] in {"sqlite3", "psycopg"}
-    of_machine = isinstance(error, OSError) and error.errno in _OF_THE_MACHINE
-    if isinstance(error, MemoryError | RagmemError) or of_store or of_machine:
-        raise error
-    import logging  # noqa: PLC0415 - for what goes wrong alone
-    import traceback  # noqa: PLC0415
-
-    logger = logging.getLogger("ragmem")
-    if not logger.handlers:
-        # Without one, logging would write to standard error.
-        logger.addHandler(logging.NullHandler())
-    logger.error(DEFAULT.redact("".join(traceback.format_exception(error)))[0])
-    message = " ".join(str(error).split())
-    return DEFAULT.redact(f"{type(error).__name__}: {message}" if message else type(error).__name__)[0]
 
 
 def show(path: Path) -> str:

@@ -16,8 +16,9 @@ from ragmem.readers import markdown, reflections
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.dates import Changed
 from ragmem.readers.discover import Discovery, discover
+from ragmem.readers.failures import failure
 from ragmem.readers.fields import as_tags
-from ragmem.readers.files import ReadError, Reason, failure, read_text, show
+from ragmem.readers.files import ReadError, Reason, read_text, show
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 

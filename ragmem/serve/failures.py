@@ -13,6 +13,7 @@ from ragmem.errors import (
     LimitReachedError,
     NotFoundError,
     RagmemError,
+    RejectionError,
     StorageError,
     StoreBusyError,
     UsageError,
@@ -28,6 +29,7 @@ _STATUS: tuple[tuple[type[RagmemError], int], ...] = (
     (BackendError, 503),
     (StoreBusyError, 503),
     (LimitReachedError, 429),
+    (RejectionError, 500),
     (StorageError, 507),
     (RagmemError, 500),
 )

@@ -14,7 +14,8 @@ from ragmem.domain.code import ParsedFile
 from ragmem.domain.redaction import Redactor
 from ragmem.readers.code import read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
-from ragmem.readers.files import ReadError, Reason, failure, read_text
+from ragmem.readers.failures import failure
+from ragmem.readers.files import ReadError, Reason, read_text
 from ragmem.services.progress import Progress
 
 SETTLED_NS = 2_000_000_000

@@ -13,7 +13,8 @@ from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
-from ragmem.readers.files import failure, show
+from ragmem.readers.failures import failure
+from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import files_of_folder, read_file
 from ragmem.services.progress import Progress, Silent

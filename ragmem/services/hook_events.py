@@ -17,7 +17,7 @@ from typing import Any
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
-from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError
+from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.hooks import spool
 from ragmem.hooks.log import Log
 from ragmem.readers.scope import ProjectFinder
@@ -145,6 +145,9 @@ class _Taking:
                 continue
             try:
                 done = self._take_up(events, ends)
+            except RejectionError as error:
+                self._give_up(events, error)
+                continue
             except (StorageError, StoreBusyError, StoreDamagedError, MemoryError):
                 raise
             except Exception as error:  # noqa: BLE001 - it says what a stranger's program said, and blocks nobody
@@ -227,6 +230,8 @@ class _Taking:
         )
         self.taken.exchanges += found.new + found.changed
         self.taken.ids += found.ids
+        for one in found.rejected:
+            self._tell(f"{one.told}: {path}")
         if found.failed:
             self._tell(f"{found.failed}: {path}")
         elif found.new or found.changed:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
@@ -18,11 +19,12 @@ from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.errors import SourceError, StorageError, StoreBusyError
 from ragmem.inbox import folder_in, reading
 from ragmem.readers.commit_dates import SECONDS, CommitDates
-from ragmem.readers.files import failure
+from ragmem.readers.failures import failure
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.inbox_drafts import drafts_of
 from ragmem.services.inbox_waiting import names_in
 from ragmem.services.judge import Judged, judge
+from ragmem.services.refusals import each
 from ragmem.services.scope import finder, identified, remember_projects
 
 BATCH = 32
@@ -63,6 +65,8 @@ class Drained:
     duplicates: int = 0
     aside: int = 0
     left: int = 0
+    rejected: dict[str, str] = field(default_factory=dict)
+    """Of those set aside: name -> why the database, or a rule, rejects it."""
 
     @property
     def writes(self) -> int:
@@ -88,9 +92,9 @@ def drain(
 ) -> Drained:
     """Take writes into the catalog in the order in which they were written; each batch is one transaction.
 
-    What cannot be read as a write is set aside and blocks nothing. Costs one look into a folder where
-    nothing waits. Raises StoreBusyError and StorageError where the catalog cannot be written; what was taken
-    in before is, and the rest waits.
+    What cannot be read as a write, or what the database rejects, is set aside and blocks nothing. Costs one
+    look into a folder where nothing waits. Raises StoreBusyError and StorageError where the catalog cannot
+    be written; what was taken in before is, and the rest waits.
     """
     folder = Path(folder_in(settings.places.data))
     names = names_in(folder)
@@ -108,14 +112,17 @@ def drain(
         for path in batch:
             if len(items) >= AT_LEAST and _is_late(began, limits):
                 break
-            item = _read(path, catalog, settings, projects, commits, now=now)
+            item = _read(path, catalog, settings, projects, commits, done, now=now)
             if item is not None:
                 items.append(item)
             elif _set_aside(path):
                 done.aside += 1
         if items:
             rest = None if limits.seconds is None else max(0.02, limits.seconds - (time.monotonic() - began))
-            _take_in(catalog, items, projects, done, now=now, patience=rest)
+            take_in = partial(_take_in, catalog, projects=projects, done=done, now=now, patience=rest)
+            for item, reason in each(items, take_in):
+                done.rejected[item.path.name] = reason
+                done.aside += _set_aside(item.path)
         if _is_late(began, limits):
             break
     done.left = len(names_in(folder))
@@ -188,6 +195,7 @@ def _read(
     settings: Settings,
     projects: ProjectFinder,
     commits: CommitDates,
+    done: Drained,
     *,
     now: datetime,
 ) -> _Item | None:
@@ -203,7 +211,7 @@ def _read(
     except (SourceError, OSError):
         return None
     except Exception as error:  # noqa: BLE001 - one write never stops the others
-        failure(error)
+        done.rejected[path.name] = failure(error)
         return None
 
 
@@ -226,9 +234,9 @@ def _set_aside(path: Path) -> bool:
 def _take_in(
     catalog: Catalog,
     items: Sequence[_Item],
+    *,
     projects: ProjectFinder,
     done: Drained,
-    *,
     now: datetime,
     patience: float | None,
 ) -> None:

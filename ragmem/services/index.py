@@ -13,6 +13,7 @@ from ragmem.ports import Store
 from ragmem.services.extracted import Item, by_rule, extracted, keep
 from ragmem.services.names import learn
 from ragmem.services.reading_ahead import named_in
+from ragmem.services.refusals import Refusal, each
 from ragmem.services.side_by_side import SideBySide
 
 LATER = ("transcripts",)
@@ -137,14 +138,17 @@ def index_pending(
     without: Sequence[str] = (),
     leaving: Collection[str] = (),
     processes: SideBySide | None = None,
+    refusals: list[Refusal] | None = None,
 ) -> int:
     """Index every memory that was accepted but not finished, or so many; return how many.
 
     What is worth most comes first, of that the latest; what comes of the sources `without` waits on, and so
     do the ids `leaving`. A killed run left them so, or a model that could not be had; or a name that they
-    mention has another node by now, perhaps because of one of them. Other `processes` read texts ahead.
+    mention has another node by now, perhaps because of one of them. Other `processes` read texts ahead. One
+    that the model or the store rejects waits on and stops no other; `refusals` gets each of them once.
     """
     total = 0
+    rejected: dict[str, str] = {}
     before: list[str] | None = None
 
     def waiting() -> list[str]:
@@ -153,13 +157,20 @@ def index_pending(
 
     while before is None or catalog.names.let_wait(BATCH) or waiting() != before:
         before = waiting()
-        for batch in _read_ahead(catalog, before, processes):
-            put_again(catalog, store, batch)
-            total += len(batch)
+        untried = [identifier for identifier in before if identifier not in rejected]
+        for batch in _read_ahead(catalog, untried, processes):
+            refused = dict(each(batch, lambda ids: put_again(catalog, store, ids)))
+            rejected |= refused
+            total += len(batch) - len(refused)
             if advance is not None:
                 advance(len(batch))
         if most is not None:
             break
+    if refusals is not None:
+        known = catalog.memories.get(rejected)
+        refusals += [
+            Refusal.of(known[key], reason, is_stored=True) for key, reason in rejected.items() if key in known
+        ]
     return total
 
 

@@ -14,7 +14,8 @@ from ragmem.config import Settings
 from ragmem.domain.code import Edge
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.code_files import CodeFiles, find_code, root_of
-from ragmem.readers.files import failure, show
+from ragmem.readers.failures import failure
+from ragmem.readers.files import show
 from ragmem.readers.git_history import head_of
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity
 from ragmem.services.code_moves import committed, led_to, moved

@@ -52,7 +52,7 @@ class LostParts:
         else:
             told = archive_gone_parts(self._catalog, self._open_store, self._held, now=self._now)
             if self._files:
-                self._catalog.files.remember(self._files)
+                self._catalog.files.remember(self._writer.finished(self._files))
         self._report.shrunk += len(told)
         for (source, path), line in told.items():
             self._report.problems.append(Problem(source, path, line, "warning"))

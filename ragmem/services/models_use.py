@@ -18,6 +18,9 @@ NONE = "none"
 LOCAL_BACKEND = "mlx"
 """Runs the models that lie on this machine."""
 
+BUNDLED_BACKEND = "minilm"
+"""Has the model that ragmem brings along, and no other."""
+
 _PURPOSES = {"embedding": "embedding", "language model": "completing prompts"}
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -66,13 +69,22 @@ def named(chosen: ModelSettings | LanguageModelSettings) -> str:
 
 
 def choose(
-    wish: Wish, settings: Settings, *, backends: Collection[str], models: Sequence[FoundModel], cwd: Path
+    wish: Wish,
+    settings: Settings,
+    *,
+    backends: Collection[str],
+    bundled: Collection[str],
+    models: Sequence[FoundModel],
+    cwd: Path,
 ) -> Choice:
-    """Return what is to be configured for a wish; raises UsageError for one that names nothing."""
+    """Return what is to be configured for a wish; raises UsageError for one that names nothing.
+
+    `bundled` are the names of the model that ragmem brings along.
+    """
     table = "language_model" if wish.language else "models"
     present = settings.language_model if wish.language else settings.models
     _check(wish)
-    backend, model = _resolve(wish, backends=backends, models=models, cwd=cwd)
+    backend, model = _resolve(wish, backends=backends, bundled=bundled, models=models, cwd=cwd)
     values: dict[str, str | int | None] = {"backend": backend or None, "model": model or None}
     known = [field.name for field in fields(present)]
     if backend != present.backend:
@@ -106,7 +118,12 @@ def _check(wish: Wish) -> None:
 
 
 def _resolve(
-    wish: Wish, *, backends: Collection[str], models: Sequence[FoundModel], cwd: Path
+    wish: Wish,
+    *,
+    backends: Collection[str],
+    bundled: Collection[str],
+    models: Sequence[FoundModel],
+    cwd: Path,
 ) -> tuple[str, str]:
     if wish.model == NONE:
         if not wish.language:
@@ -118,6 +135,8 @@ def _resolve(
     folder = cwd / Path(wish.model).expanduser()
     if (folder / CONFIG).is_file():
         return LOCAL_BACKEND, str(folder.resolve())
+    if not wish.language and wish.model in bundled and all(found.name != wish.model for found in models):
+        return BUNDLED_BACKEND, ""
     matching = {found.name: found.use for found in models if wish.model.lower() in _names(found)}
     if len(matching) == 1:
         ((name, use),) = matching.items()

@@ -16,7 +16,7 @@ from ragmem.ports import Store
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import Discovery
 from ragmem.readers.documents.reading import Documents
-from ragmem.readers.files import failure
+from ragmem.readers.failures import failure
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import find_files, read_file
@@ -30,6 +30,7 @@ from ragmem.services.judge import Judged, judge
 from ragmem.services.lost_parts import LostParts
 from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
+from ragmem.services.refusals import Refusal
 from ragmem.services.scope import finder, identified, remember_projects
 from ragmem.services.seed_files import Seen
 from ragmem.services.seed_report import Decision, Problem, SeedReport, Tally
@@ -71,7 +72,9 @@ def seed(
     if not dry_run:
         learn_all(catalog)
     if exists and not dry_run:
-        report.resumed, report.note = _resume(catalog, open_store, rebuild=rebuild, progress=progress)
+        report.resumed, report.note = _resume(
+            catalog, open_store, rebuild=rebuild, progress=progress, report=report
+        )
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
@@ -84,6 +87,7 @@ def seed(
             size=settings.seed.batch,
             dry_run=dry_run,
             progress=progress,
+            refuse=report.refuse,
             down=report.note,
         ) as writer,
     ):
@@ -111,7 +115,8 @@ def seed(
         lost.settle()
     report.note = writer.down
     if not dry_run and not report.note:
-        report.note = _finish(catalog, open_store, without=() if wait else LATER, progress=progress)
+        without = () if wait else LATER
+        report.note = _finish(catalog, open_store, without=without, progress=progress, report=report)
     if report.note:
         report.pending = len(catalog.memories.ids(states=[State.PENDING]))
     if report.streamed and catalog.exists():
@@ -145,7 +150,12 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]
 
 
 def _resume(
-    catalog: Catalog, open_store: Callable[[], Store], *, rebuild: bool, progress: Progress
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    *,
+    rebuild: bool,
+    progress: Progress,
+    report: SeedReport,
 ) -> tuple[int, str]:
     """Finish what an earlier run left; with `rebuild`, take everything out of the store first.
 
@@ -169,15 +179,23 @@ def _resume(
     if pending:
         progress.begin("put back" if rebuild else "finish", pending)
         store = open_store()
+        rejected: list[Refusal] = []
         try:
-            index_pending(catalog, store, advance=progress.advance, without=later)
+            index_pending(catalog, store, advance=progress.advance, without=later, refusals=rejected)
         except BackendError as error:
             return max(0, left - len(catalog.memories.waiting(without=later))), error.told
+        report.reject(rejected)
+        left = max(0, left - len(rejected))
     return left, ""
 
 
 def _finish(
-    catalog: Catalog, open_store: Callable[[], Store], *, without: Sequence[str], progress: Progress
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    *,
+    without: Sequence[str],
+    progress: Progress,
+    report: SeedReport,
 ) -> str:
     """Index what waits, and put again what mentions names that have another node since.
 
@@ -187,7 +205,9 @@ def _finish(
     try:
         if waiting := catalog.memories.waiting(without=without):
             progress.begin("vectors", len(waiting))
-            index_pending(catalog, open_store(), advance=progress.advance, without=without)
+            rejected: list[Refusal] = []
+            index_pending(catalog, open_store(), advance=progress.advance, without=without, refusals=rejected)
+            report.reject(rejected)
     except BackendError as error:
         return error.told
     return ""
@@ -250,7 +270,7 @@ def _seed_source(
             writer.batch.redated |= redated
         counts = _count(judged, changes, tally, report)
         for item, change in zip(judged, changes, strict=True):
-            writer.add(item, change)
+            writer.add(item, change, str(reading.path))
         lost.remember(reading, seen.read(reading, counts), is_known=exists and seen.is_known(path))
         writer.flush_if_full()
 

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
-from ragmem.domain.model import Tier
+from ragmem.domain.model import Memory, Tier
 from ragmem.readers.discover import Skipped
 from ragmem.readers.files import show
 from ragmem.services.extraction import Extracted
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
+from ragmem.services.refusals import Refusal
 
 
 @dataclass(slots=True)
@@ -107,6 +108,9 @@ class SeedReport:
     note: str = ""
     streamed: Streamed | None = None
     """What was read of transcripts; None where they were not asked for."""
+    rejected: int = 0
+    """Memories of earlier runs that the model or the store rejects; each is a problem too."""
+    _rejected: set[str] = field(default_factory=set)
 
     def skip(self, tally: Tally, left_out: Iterable[Skipped]) -> None:
         """Tell what a source's globs name and seed leaves out; a link that leads out is no failure."""
@@ -115,10 +119,28 @@ class SeedReport:
             level: Literal["failed", "warning"] = "warning" if one.leads_out else "failed"
             self.problems.append(Problem(tally.source, show(one.path), one.reason, level))
 
+    def refuse(self, memory: Memory, change: Change, refusal: Refusal) -> None:
+        """Tell that a memory of this run was rejected, as a whole or by what makes vectors alone."""
+        tally = next(one for one in self.tallies if one.source == refusal.source)
+        if not refusal.is_stored:
+            for name in ("found", change, memory.tier.value):
+                setattr(tally, name, getattr(tally, name) - 1)
+        tally.failed += 1
+        self._rejected.add(memory.id)
+        self.problems.append(Problem(refusal.source, refusal.uri, refusal.told))
+
+    def reject(self, refusals: Iterable[Refusal]) -> None:
+        """Tell of memories that wait on, each once."""
+        for one in refusals:
+            if one.id not in self._rejected:
+                self.rejected += 1
+                self._rejected.add(one.id)
+                self.problems.append(Problem(one.source, one.uri, one.told))
+
     @property
     def failed(self) -> int:
-        """Return how many files or entries could not be read."""
-        return sum(tally.failed for tally in self.tallies)
+        """Return how many files or entries could not be read or stored."""
+        return sum(tally.failed for tally in self.tallies) + self.rejected
 
     @property
     def would_change(self) -> bool:

@@ -212,5 +212,8 @@ def _note(done: Captured, tally: Tally, report: SeedReport, streamed: Streamed) 
         report.problems.append(
             Problem(tally.source, done.path, done.failed, "warning" if foreign else "failed")
         )
+    for one in done.rejected:
+        tally.failed += 1
+        report.problems.append(Problem(tally.source, done.path, one.told))
     for reason, times in done.problems.items():
         report.problems.append(Problem(tally.source, done.path, f"{reason}: {times:,}", "warning"))

@@ -1,6 +1,6 @@
 """The writing half of a seeding: batches, each one transaction, embedded one ahead."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,14 +8,17 @@ from typing import Self
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.files import SeenFile
-from ragmem.domain.model import Record, Tier
+from ragmem.domain.model import Memory, Record, Tier
 from ragmem.errors import BackendError
 from ragmem.ports import Store
+from ragmem.readers.failures import check
+from ragmem.services.extracted import Item
 from ragmem.services.index import forget, index, records_of
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
 from ragmem.services.names import told_of
 from ragmem.services.progress import Progress
+from ragmem.services.refusals import Refusal, each
 
 BATCH_CHARACTERS = 80_000
 """Characters in one transaction, so that a batch of long documents does not hold the lock for seconds."""
@@ -30,6 +33,8 @@ class Batch:
     redated: dict[str, datetime] = field(default_factory=dict)
     faded: list[str] = field(default_factory=list)
     characters: int = 0
+    places: dict[str, tuple[str, Change]] = field(default_factory=dict)
+    """Of each memory, the file that it comes from, and what it is to the catalog."""
     steps: int = 0
     """Files that are done when the batch is; some of them may have brought nothing."""
 
@@ -54,9 +59,13 @@ class Writer:
         size: int,
         dry_run: bool,
         progress: Progress,
+        refuse: Callable[[Memory, Change, Refusal], None],
         down: str = "",
     ) -> None:
         self.down = down
+        self.refuse = refuse
+        self.unfinished: set[tuple[str, str]] = set()
+        """Source and path of files of which something was rejected: the next run reads them once more."""
         self.catalog = catalog
         self.open_store = open_store
         self.size = size
@@ -72,8 +81,8 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def add(self, item: Judged, change: Change) -> None:
-        """Take a judged draft into the batch, if anything is to be done for it."""
+    def add(self, item: Judged, change: Change, path: str) -> None:
+        """Take a judged draft of a file into the batch, if anything is to be done for it."""
         if change in {"unchanged", "archived"}:
             return
         if item.memory.tier is Tier.DISCARD:
@@ -81,6 +90,7 @@ class Writer:
                 self.batch.faded.append(item.memory.id)
             return
         self.batch.judged.append(item)
+        self.batch.places[item.memory.id] = path, change
         self.batch.characters += len(item.memory.indexed_text)
 
     def flush_if_full(self) -> None:
@@ -102,19 +112,44 @@ class Writer:
             self._finish_waiting()
             self._settle(batch, [])
             return
-        # The acknowledgement: durable and found by full text from here on.
-        items = [(item.memory, item.chunks) for item in batch.judged]
-        told = told_of(self.catalog, items)
-        with self.catalog.database.write():
-            self.catalog.memories.accept(items)
-            self.catalog.names.learn(told)
-        if self.down:
+        records = self._accept(batch)
+        if self.down or not records:
+            self._finish_waiting()
             self._settle(batch, [])
             return
-        records = records_of(self.catalog, items)
         prepared = self._pool.submit(self.open_store().prepare, records)
         self._finish_waiting()
         self._waiting = (batch, records, prepared)
+
+    def _accept(self, batch: Batch) -> list[Record]:
+        """Make a batch durable, and found by full text: the acknowledgement. Return what is to be indexed."""
+        accepted: list[Item] = []
+        records: list[Record] = []
+
+        def accept(some: Sequence[Judged]) -> None:
+            items = [(item.memory, item.chunks) for item in some]
+            told = told_of(self.catalog, items)
+            with self.catalog.database.write():
+                self.catalog.memories.accept(items)
+                self.catalog.names.learn(told)
+            accepted.extend(items)
+
+        for item, reason in each(batch.judged, accept):
+            self.unfinished.add((item.memory.source, batch.places[item.memory.id][0]))
+            self._refuse(batch, item.memory, reason, is_stored=False)
+        if not self.down:
+            rejected = each(accepted, lambda some: records.extend(records_of(self.catalog, some)))
+            for (memory, _), reason in rejected:
+                self._refuse(batch, memory, reason, is_stored=True)
+        return records
+
+    def _refuse(self, batch: Batch, memory: Memory, reason: str, *, is_stored: bool) -> None:
+        path, change = batch.places[memory.id]
+        self.refuse(memory, change, Refusal(memory.source, path, reason, is_stored))
+
+    def finished(self, files: Sequence[SeenFile]) -> list[SeenFile]:
+        """Return the files of which all is stored."""
+        return [file for file in files if (file.source, file.path) not in self.unfinished]
 
     def _finish_waiting(self) -> None:
         if self._waiting is None:
@@ -122,15 +157,18 @@ class Writer:
         batch, records, prepared = self._waiting
         self._waiting = None
         try:
-            prepared.result()
+            error = prepared.exception()
+            if isinstance(error, Exception):
+                # It was done ahead of time alone: what is wrong with one text, putting it tells again.
+                check(error)
             self._settle(batch, records)
         except BackendError as error:
             self.down = error.told
             self._settle(batch, [])
 
-    def _settle(self, batch: Batch, records: list[Record]) -> None:
+    def _settle(self, batch: Batch, records: Sequence[Record]) -> None:
         def finish() -> None:
-            self.catalog.files.remember(batch.files)
+            self.catalog.files.remember(self.finished(batch.files))
             if batch.redated:
                 self.catalog.memories.redate(batch.redated)
 
@@ -138,8 +176,21 @@ class Writer:
             # Before their files count as seen: a run that is killed after this reads the files once more.
             forget(self.catalog, self.open_store(), batch.faded)
         if records:
-            index(self.catalog, self.open_store(), records, finish=finish)
+            self._index(batch, records, finish)
         elif batch.files or batch.redated:
             with self.catalog.database.write():
                 finish()
         self.progress.advance(batch.steps)
+
+    def _index(self, batch: Batch, records: Sequence[Record], finish: Callable[[], None]) -> None:
+        """Index a batch in the transaction that finishes it; where one is rejected, in several before."""
+        try:
+            index(self.catalog, self.open_store(), records, finish=finish)
+        except Exception as error:  # noqa: BLE001 - one text never stops the others
+            check(error)
+        else:
+            return
+        for record, reason in each(records, lambda some: index(self.catalog, self.open_store(), some)):
+            self._refuse(batch, record.memory, reason, is_stored=True)
+        with self.catalog.database.write():
+            finish()

@@ -23,6 +23,16 @@ class Sorted:
     doubled: int = 0
     archived: int = 0
 
+    def add(self, other: "Sorted") -> None:
+        """Add what was written in another transaction."""
+        self.fresh += other.fresh
+        self.changes += other.changes
+        self.new += other.new
+        self.changed += other.changed
+        self.unchanged += other.unchanged
+        self.doubled += other.doubled
+        self.archived += other.archived
+
 
 def sort(catalog: Catalog, judged: Sequence[Judged]) -> Sorted:
     """Sort judged exchanges by what the catalog has of them, within the caller's transaction.

@@ -2,18 +2,25 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ragmem import __version__
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.transcripts import Transcript
 from ragmem.domain.model import Draft, State, Tier
+from ragmem.errors import StoreBusyError
+from ragmem.readers.failures import check
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingest import Change
 from ragmem.services.judge import Judged
+from ragmem.services.refusals import Refusal, each
 from ragmem.services.scope import remember_projects
 from ragmem.services.transcript_sorting import Sorted, sort
+
+REJECTED = f"!{__version__}"
+"""Stands behind the rules of a transcript of which this release rejected something: another one may not."""
 
 
 @dataclass(slots=True)
@@ -52,6 +59,8 @@ class Captured:
     """What could not be read, and how often: broken lines, unknown records."""
     left_out: Counter[str] = field(default_factory=Counter)
     """What was left out by rule, and how often."""
+    rejected: list[Refusal] = field(default_factory=list)
+    """Exchanges that a rule or the database rejects; another release reads the file once more."""
     failed: str = ""
     """Why nothing could be read; empty: it could."""
 
@@ -92,8 +101,11 @@ class Watch:
         """Take note that a batch is durable."""
 
 
-class OvertakenError(Exception):
+class OvertakenError(StoreBusyError):
     """Another process has moved the position meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("another process reads the same transcript")
 
 
 class Writer:
@@ -148,19 +160,47 @@ class Writer:
             position=batch.position,
             exchanges=max(self._exchanges, batch.number),
             carried=batch.carried,
-            rules=self._rules + (last or ""),
+            rules=self._rules + (REJECTED if done.rejected else "") + (last or ""),
             read_at=self._now,
         )
+        try:
+            found = self._keep(batch.judged, transcript)
+        except Exception as error:  # noqa: BLE001 - one exchange never stops the others
+            check(error)
+            found = None
+        if found is None:
+            batch, found = self._keep_each(batch)
+            transcript = replace(transcript, rules=self._rules + REJECTED + (last or ""))
+            self._keep((), transcript)
+        self._known, self._exchanges = transcript, transcript.exchanges
+        self._count(batch, found, last)
+
+    def _keep(self, judged: Sequence[Judged], transcript: Transcript | None = None) -> Sorted:
+        """Accept exchanges and, where one is given, a position, in one transaction."""
+        catalog = self._catalog
         with catalog.database.write():
-            if catalog.transcripts.get(done.path) != self._known:
+            if catalog.transcripts.get(self._done.path) != self._known:
                 raise OvertakenError
-            found = sort(catalog, batch.judged)
+            found = sort(catalog, judged)
             if found.fresh:
                 remember_projects(catalog, self._projects)
                 catalog.memories.accept([(item.memory, item.chunks) for item in found.fresh])
-            catalog.transcripts.keep(transcript)
-        self._known, self._exchanges = transcript, transcript.exchanges
-        self._count(batch, found, last)
+            if transcript is not None:
+                catalog.transcripts.keep(transcript)
+        return found
+
+    def _keep_each(self, batch: Batch) -> tuple[Batch, Sorted]:
+        """Accept what can be of a batch; return that. Whoever is killed here reads the batch once more."""
+        judged: list[Judged] = []
+        found = Sorted()
+
+        def keep(some: Sequence[Judged]) -> None:
+            found.add(self._keep(some))
+            judged.extend(some)
+
+        for item, reason in each(batch.judged, keep):
+            self._done.rejected.append(Refusal.of(item.memory, reason))
+        return replace(batch, judged=judged), found
 
     def _count(self, batch: Batch, found: Sorted, last: str | None) -> None:
         done = self._done

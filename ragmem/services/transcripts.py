@@ -8,7 +8,7 @@ in, and whoever indexes next makes the vectors.
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,19 +19,28 @@ from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.transcripts import Transcript
 from ragmem.config import ChunkingSettings, Settings
 from ragmem.config.settings import SignalRule
-from ragmem.domain.model import digest
+from ragmem.domain.model import Draft, digest
 from ragmem.domain.redaction import Redactor
 from ragmem.domain.transcript import SOURCE
 from ragmem.errors import SourceError
 from ragmem.readers import transcripts as readers
-from ragmem.readers.files import failure, show
+from ragmem.readers.failures import failure
+from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import moment_of
 from ragmem.services.judge import Judged, judge, rules_version
+from ragmem.services.refusals import Refusal, each
 from ragmem.services.scope import finder, identified
 from ragmem.services.side_by_side import SideBySide
 from ragmem.services.transcript_scopes import Scopes
-from ragmem.services.transcript_writing import Batch, Captured, OvertakenError, Watch, Writer
+from ragmem.services.transcript_writing import (
+    REJECTED,
+    Batch,
+    Captured,
+    OvertakenError,
+    Watch,
+    Writer,
+)
 
 BATCH = 256
 BATCH_CHARACTERS = 400_000
@@ -129,7 +138,12 @@ def is_current(known: Transcript | None, *, size: int, modified_ns: int, rules: 
     if known is None or (known.size, known.modified_ns) != (size, modified_ns):
         return False
     whole = known.position >= size or not ended
-    return known.rules == rules + _ENDED or (known.rules == rules and whole)
+    return _rules_of(known) == rules and (known.rules.endswith(_ENDED) or whole)
+
+
+def _rules_of(known: Transcript) -> str:
+    """Return by which rules a transcript was read, if this release can go on with it."""
+    return known.rules.removesuffix(_ENDED).removesuffix(REJECTED)
 
 
 def rules_of(settings: Settings) -> str:
@@ -148,12 +162,15 @@ def rules_of(settings: Settings) -> str:
 
 def _judge(
     batch: Batch, *, now: datetime, sizes: ChunkingSettings, rule: SignalRule, redactor: Redactor
-) -> list[Judged]:
-    """Judge the exchanges of a batch; also in another process."""
-    return [
-        judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
-        for draft in batch.drafts
-    ]
+) -> list[Judged] | None:
+    """Judge the exchanges of a batch, also in another process; None where a rule fails on one of them."""
+    try:
+        return [
+            judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
+            for draft in batch.drafts
+        ]
+    except Exception:  # noqa: BLE001 - whoever reads the file judges each by itself, and tells of it
+        return None
 
 
 class _Capturing:
@@ -257,7 +274,7 @@ class _Capturing:
         )
         read = self._packets(batch, projects, moment_of(status.st_mtime_ns), ended=ended)
         for packet, judged in self.side.each(work, read):
-            batch.take(packet, judged)
+            batch.take(packet, self._each_judged(packet) if judged is None else judged)
             if batch.is_full(BATCH, BATCH_CHARACTERS):
                 writer.write(batch)
                 batch = Batch(batch.position, batch.carried)
@@ -265,6 +282,27 @@ class _Capturing:
                 if late or (limits.bytes is not None and batch.position - origin > limits.bytes):
                     return
         writer.write(batch, last=_ENDED if ended else "")
+
+    def _each_judged(self, packet: Batch) -> list[Judged]:
+        """Judge exchanges one by one; those on which a rule fails are told of and left out."""
+        judged: list[Judged] = []
+
+        def add(drafts: Sequence[Draft]) -> None:
+            judged.extend(
+                judge(
+                    draft,
+                    now=self.now,
+                    sizes=self.settings.chunking,
+                    rule=self.rule,
+                    keep_discarded=True,
+                    redactor=self.catalog.redactor,
+                )
+                for draft in drafts
+            )
+
+        for draft in packet.drafts:
+            self.done.rejected += [Refusal.of(one, reason) for one, reason in each([draft], add)]
+        return judged
 
     def _packets(
         self, origin: Batch, projects: ProjectFinder, modified: datetime, *, ended: bool
@@ -308,7 +346,7 @@ class _Capturing:
     def _goes_on(self, known: Transcript, size: int) -> bool:
         """Tell whether a file is the one that was read, and would be read by the same rules."""
         return (
-            known.rules.removesuffix(_ENDED) == self.rules
+            _rules_of(known) == self.rules
             and known.position <= size
             and self.done.assistant in {"", known.assistant}
             and known.head == self._mark(known.position)

@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 
 from ragmem.errors import BackendError, ConfigError, StorageError, StoreBusyError
+from ragmem.readers.failures import append
 
 NAME = "warm.log"
 LONGEST = 256 * 1024
@@ -24,25 +25,12 @@ class Log:
     def write(self, line: str) -> None:
         """Append a line; where that is not possible (a full disk) it is lost, and nothing else."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        text = f"{moment} {os.getpid()} {' '.join(line.split())}\n".encode("utf-8", "backslashreplace")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self._path.exists() and self._path.stat().st_size > LONGEST:
-                self._path.replace(self._path.with_name(f"{NAME}.1"))
-            descriptor = os.open(
-                self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-            try:
-                os.write(descriptor, text)
-            finally:
-                os.close(descriptor)
-        except OSError:
-            return
+        append(self._path, f"{moment} {os.getpid()} {' '.join(line.split())}\n", longest=LONGEST)
 
     def failed(self, what: str, error: BaseException) -> None:
-        """Append what failed and how, as far as that tells nothing of what was asked."""
+        """Append what failed, how, and where in the code, as far as that tells nothing of what was asked."""
         told = str(error) if isinstance(error, _TELLING) else ""
         if not told:
-            at = traceback.extract_tb(error.__traceback__)[-1:]
-            told = "".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in at)
+            frames = reversed(traceback.extract_tb(error.__traceback__))
+            told = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
         self.write(f"{what}: {type(error).__name__}: {told}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ragmem.client import identity, place_of
 from ragmem.config import offline
 from ragmem.config.places import find_places
+from ragmem.readers.failures import LOG
 from ragmem.warm.home import ANSWERED, Home
 from ragmem.warm.log import Log
 from ragmem.warm.post import Post, inode
@@ -115,6 +116,7 @@ class Life:
     def _open_memory(self) -> "Ragmem":
         from ragmem.memory import Ragmem
 
+        LOG.folder = self._places.state
         memory = Ragmem.open(cwd=Path("/"))
         self._idle_s = memory.settings.warm.idle_minutes * 60
         self._most_bytes = int(memory.settings.warm.max_memory_mb * BYTES_PER_MB)

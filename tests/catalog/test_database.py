@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.catalog.sqlite import SQLiteDatabase, translate
-from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError
+from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
 
 
 @pytest.fixture
@@ -258,7 +258,10 @@ def test_threads_that_came_and_went_are_closed_too(database):
         (sqlite3.OperationalError("database is locked"), StoreBusyError),
         (sqlite3.OperationalError("database or disk is full"), StorageError),
         (sqlite3.OperationalError("attempt to write a readonly database"), StorageError),
-        (sqlite3.IntegrityError("UNIQUE constraint failed"), StorageError),
+        (sqlite3.IntegrityError("UNIQUE constraint failed"), RejectionError),
+        (sqlite3.DataError("string or blob too big"), RejectionError),
+        (sqlite3.ProgrammingError("Error binding parameter 1: type 'set' is not supported"), RejectionError),
+        (sqlite3.ProgrammingError("Cannot operate on a closed database."), StorageError),
     ],
 )
 def test_an_error_of_sqlite_becomes_the_one_that_says_what_to_do(error, expected):

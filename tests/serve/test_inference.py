@@ -10,6 +10,7 @@ import numpy as np
 import openai
 import pytest
 
+from ragmem.__main__ import run
 from ragmem.backends import open_models
 from ragmem.backends.fake import FakeEmbedder, FakeModels
 from ragmem.config import load
@@ -97,7 +98,11 @@ def test_the_openai_client_lists_the_models(ai):
     embedder, chatter = ai.models.list().data
     assert embedder.id == FakeEmbedder().model_id
     assert (embedder.owned_by, embedder.kind, embedder.dimensions) == ("fake", "embedding", 384)
-    assert (chatter.id, chatter.kind, chatter.aliases) == ("fake-valid", "chat", ["default", "valid"])
+    assert (chatter.id, chatter.kind, chatter.aliases) == (
+        "fake-valid",
+        "chat",
+        ["default", "valid", "fake:valid"],
+    )
 
 
 def test_the_openai_client_asks_for_one_model(ai):
@@ -106,6 +111,57 @@ def test_the_openai_client_asks_for_one_model(ai):
     assert ai.models.retrieve(chatter.id) == chatter
     with pytest.raises(openai.NotFoundError, match='there is no model "org/nope"'):
         ai.models.retrieve("org/nope")
+
+
+def shown_names(capsys):
+    """Return every name that `models list` shows for the configured models, in both of its forms."""
+    assert run(["models", "list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    names = {told["embedder"]["backend"], told["vectors"] and told["vectors"]["active"]}
+    names |= {one["name"] for one in told["models"] if one["configured"]}
+    assert run(["models", "list"]) == 0
+    names.add(capsys.readouterr().out.splitlines()[0].split()[1].rstrip(";"))
+    return {name for name in names if name}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_every_name_that_models_list_shows_is_taken_by_the_server_and_by_the_configuration(
+    tmp_path, connect, capsys, monkeypatch, stored
+):
+    monkeypatch.setenv("RAGMEM_STORE_BACKEND", "fake")
+    with Ragmem.open() as memory:
+        if stored:
+            note = b"We decided to pin psycopg 3.2, because 3.1 resets connections."
+            memory.ingest(memory.hand_in([], HandIn(), text=note).drafts)
+        names = shown_names(capsys)
+        assert {"minilm", "all-MiniLM-L6-v2"} <= names
+        assert ("all-MiniLM-L6-v2-int8-1" in names) == stored
+        with connect(memory) as client:
+            for name in names:
+                answer = client.post("/v1/embeddings", model=name, input="a text")
+                assert answer.status_code == 200, (name, answer.text)
+                assert client.get(f"/v1/models/{name}").json()["kind"] == "embedding"
+            told = client.post("/v1/embeddings", model="team/none", input="x")
+            assert "there is no model" in refused(told, 404)["message"]
+    for name in names:
+        assert run(["models", "use", name, "--no-test"]) == 0, (name, capsys.readouterr().err)
+        assert run(["models", "test", name]) == 0, (name, capsys.readouterr().err)
+        if name != "minilm":
+            monkeypatch.setenv("RAGMEM_MODELS_MODEL", name)
+            with Ragmem.open() as memory:
+                assert len(memory.models.embedder.embed(["a text"], role="document")) == 1
+            monkeypatch.delenv("RAGMEM_MODELS_MODEL")
+
+
+def test_a_model_that_is_here_and_not_configured_is_told_apart_from_none(tmp_path, connect, monkeypatch):
+    folder = tmp_path / "ragmem" / "data" / "models" / "team--encoder"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    environ = {"RAGMEM_HOME": str(tmp_path / "ragmem"), "RAGMEM_STORE_BACKEND": "fake"}
+    environ["RAGMEM_MODELS_BACKEND"] = "fake"
+    with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path) as memory, connect(memory) as client:
+        told = client.post("/v1/embeddings", model="team/encoder", input="x")
+        assert "is here and not configured" in refused(told, 404)["message"]
 
 
 @pytest.mark.parametrize("form", ["float", "base64", None])

@@ -210,6 +210,23 @@ def test_the_log_does_not_grow_without_end_and_tells_nothing_that_was_asked(warm
     assert "secret" not in warm.log()
 
 
+def test_the_log_names_each_place_in_the_code_that_led_to_a_bug_for_a_report(warm):
+    def asked(prompt):
+        raise ValueError(prompt)
+
+    log = Log(warm.state)
+    try:
+        asked("the secret prompt")
+    except ValueError as error:
+        log.failed("answering", error)
+    frames = warm.log().partition("answering: ValueError: ")[2].split(" < ")
+    assert [frame.split()[1] for frame in frames] == [
+        "asked",
+        "test_the_log_names_each_place_in_the_code_that_led_to_a_bug_for_a_report",
+    ]
+    assert "secret" not in warm.log()
+
+
 def test_what_waits_for_vectors_gets_them_in_a_process_of_its_own(filled, monkeypatch):
     # On a busy machine one of low priority takes a minute.
     monkeypatch.setattr("ragmem.warm.indexing.NICE", 0)

@@ -1,0 +1,53 @@
+"""Work on several texts at once, so that one which the database or a model rejects stops no other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ragmem.domain.model import Draft, Memory
+from ragmem.readers.failures import check, failure
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A text that was rejected, by its place, and why; one that `is_stored` lacks its vectors alone."""
+
+    source: str
+    uri: str
+    reason: str
+    is_stored: bool = False
+    id: str = ""
+
+    @classmethod
+    def of(cls, text: Draft | Memory, reason: str, *, is_stored: bool = False) -> "Refusal":
+        """Return the refusal of a draft or memory."""
+        return cls(text.source, text.uri, reason, is_stored, text.id)
+
+    @property
+    def told(self) -> str:
+        """The refusal in a line."""
+        if self.is_stored:
+            return f'"{self.uri}" is stored, and full text finds it; it has no vectors: {self.reason}'
+        return f'cannot store "{self.uri}": {self.reason}'
+
+
+def each(items: Sequence[Item], work: Callable[[Sequence[Item]], object]) -> list[tuple[Item, str]]:
+    """Do work on items together, where it raises on halves; return those rejected, with the reason.
+
+    The work does nothing where it raises. What is no fault of an item (`failures.check`) is raised, and
+    then the work was done on some of the items.
+    """
+    if not items:
+        return []
+    try:
+        work(items)
+    except Exception as error:  # noqa: BLE001 - one text never stops the others
+        if len(items) == 1:
+            return [(items[0], failure(error))]
+        check(error)
+    else:
+        return []
+    half = len(items) // 2
+    return [*each(items[:half], work), *each(items[half:], work)]

@@ -67,8 +67,11 @@ _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
 """Disguises in ASCII: a text that has none of the first is not searched for the second."""
 
 _SPACED_OUT = lazy(_SPACED)
-_SPELLED = (frozenset((b"p", b"a", b"s")), frozenset((b"s", b"e", b"c", b"r")), frozenset((b"t", b"o", b"k")))
-"""Letters that stand alone in a text in which a telling name is spaced out."""
+_SPELLED = tuple(
+    (frozenset(word), tuple(separator.join(word) for separator in (b" ", b".", b"-", b"_")))
+    for word in ((b"p", b"a", b"s", b"s"), (b"s", b"e", b"c", b"r"), (b"t", b"o", b"k", b"e"))
+)
+"""Letters that stand alone in a text in which a telling name is spaced out, and how it is."""
 
 _FOREIGN = lazy(f"(?P<hidden>[{_HIDDEN}])|{_WIDE}|{_STYLED}|{_MIXED}")
 _STRANGE = lazy(f"[{_HIDDEN}{_WIDE[1:-1]}{_STYLED[1:-1]}{_ALIKE}]")
@@ -95,7 +98,7 @@ def undressed(text: str, raw: bytes, small: bytes) -> "Undressed | None":
         if any(gate in small for gate in gates):
             spans += ((*one.span(), _meant(one.group())) for one in pattern.finditer(text))
     words = word_set(small)
-    if any(letters <= words for letters in _SPELLED):
+    if any(letters <= words and any(one in small for one in spelled) for letters, spelled in _SPELLED):
         spans += ((*one.span(), "") for one in _SPACED_OUT.finditer(text))
     spans += _joins(text, raw)
     if b"\0" in raw or (not text.isascii() and _STRANGE.search(text)):

@@ -99,14 +99,16 @@ def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns
         *in_sentences(text, raw, small),
         *in_tables(text, raw, small),
     ]
-    for one in found:
-        # What is appended is looked at as well: a token may be cut more than once.
-        if more := _wrapped(text, one):
-            found.append(more)  # noqa: PERF401 the list grows while it is gone through
     for pattern in extra:
         found += _extra(text, pattern)
     if allow:
         found = [one for one in found if not _is_allowed(text[one.start : one.end], allow)]
+    seen: set[int] = set()
+    for one in found:
+        # What is appended is looked at as well: a token may be cut more than once.
+        if one.end not in seen and (more := _wrapped(text, one)):
+            found.append(more)
+        seen.add(one.end)
     if b"<private" in small:
         found += [Secret(start, end, "private") for start, end in private_spans(text)]
     return found
@@ -116,14 +118,13 @@ _GOES_ON = lazy(
     r"[ \t]{0,4}(?:\r?\n|\\n)[ \t>|+]{0,24}(?P<rest>[A-Za-z0-9+/=_-]{6,128}+)[\"'`]?[ \t]{0,4}(?=\r?\n|\\n"
     r"|\Z)"
 )
+_BLANKS = frozenset("\r\n\\ \t")
 _TOKEN_END = lazy(r"[A-Za-z0-9+/_-]{12}\Z")
-MOST_WRAPPED = 400
-"""Characters of a token in which a break is looked for."""
 
 
 def _wrapped(text: str, one: Secret) -> Secret | None:
-    """Return a token with the line that it goes on in, where it was cut at the end of a line."""
-    if one.end - one.start > MOST_WRAPPED or not _TOKEN_END.search(text, one.start, one.end):
+    """Return the line that a token goes on in, with its last letter, where it was cut at the end of a line."""
+    if text[one.end : one.end + 1] not in _BLANKS or not _TOKEN_END.search(text, one.start, one.end):
         return None
     found = _GOES_ON.match(text, one.end)
     if (
@@ -133,7 +134,7 @@ def _wrapped(text: str, one: Secret) -> Secret | None:
         or not is_random(found["rest"])
     ):
         return None
-    return Secret(one.start, found.end("rest"), one.kind)
+    return Secret(one.end - 1, found.end("rest"), one.kind)
 
 
 def _extra(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:

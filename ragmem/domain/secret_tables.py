@@ -106,7 +106,10 @@ def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
                 low = max(text.rfind("\n", 0, at) + 1, at - MOST_LINE)
                 names = [name.strip(_FRAME) for name in text[low:at].split("|")[-count:]]
                 stop = text.find("\n", rule.end(), rule.end() + MOST_FLAT)
-                rows = text[rule.end() : stop if stop >= 0 else rule.end() + MOST_FLAT].split("|")
+                stop = stop if stop >= 0 else rule.end() + MOST_FLAT
+                # The next table has headings of its own.
+                following = _FLAT_RULE.search(text, rule.end(), stop)
+                rows = text[rule.end() : following.start() if following else stop].split("|")
                 for column in range(len(names)):
                     if (
                         names[column].isascii()

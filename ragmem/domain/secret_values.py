@@ -211,7 +211,7 @@ def is_dense(value: str) -> bool:
 
 def _kinds(value: str) -> int:
     found = 0
-    for one in value:
+    for one in set(value):
         if one.islower():
             found |= _LOWER
         elif one.isupper():

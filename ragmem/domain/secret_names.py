@@ -325,7 +325,11 @@ def _is_secret(
         return (
             len(value) >= MIN_PASSWORD
             and not is_ordinary(value)
-            and _is_password(name, value, quoted=quoted, told=told, setting=setting)
+            and (
+                _is_password(name, value, quoted=quoted, told=told, setting=setting)
+                # A generator may have used no digit.
+                or (name != "pass" and len(value) >= MIN_TOKEN and value.isalpha() and is_random(value))
+            )
         )
     if len(value) < MIN_VALUE or is_ordinary(value) or told:
         return told and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_told(value, before)

@@ -123,7 +123,7 @@ _TOKEN_END = lazy(r"[A-Za-z0-9+/_-]{12}\Z")
 
 
 def _wrapped(text: str, one: Secret) -> Secret | None:
-    """Return the line that a token goes on in, with its last letter, where it was cut at the end of a line."""
+    """Return the line that a token goes on in, with its last letter, where a line ended within it."""
     if text[one.end : one.end + 1] not in _BLANKS or not _TOKEN_END.search(text, one.start, one.end):
         return None
     found = _GOES_ON.match(text, one.end)

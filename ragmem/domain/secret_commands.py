@@ -15,8 +15,9 @@ from ragmem.domain.secret_values import (
     is_safe,
     is_word,
 )
+from ragmem.domain.secret_words import held, lazy, letters, places, vocabulary
 
-_PIPED = re.compile(
+_PIPED = lazy(
     r"(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?[\"']?(?:[\w.-]{1,32}:)?"
     r"(?P<value>[^\s\"'`\\:|]{6,128}+)(?:\\n)?[\"']?[ \t]{0,3}\|[ \t]{0,3}"
     r"(?:sudo[ \t][^\n|;]{0,40}?-S\b|(?:sudo[ \t]{1,3})?chpasswd|kinit\b|passwd\b|cryptsetup\b|gpg\b|[^\n"
@@ -65,45 +66,45 @@ _ALL = frozenset().union(*_OPTIONS.values())
 _GLUED = frozenset({"p", "P", "hp", "w", "a"})
 """Options that take their value also without a blank."""
 
-_SHORT = re.compile(
+_SHORT = lazy(
     r"(?<=[ \t\"'`])-(?P<option>hp|[pPwasAXcukUNei](?![a-z]{2,})"
     r"|[pPwa](?=\S))(?P<blank>[ \t=]{0,3})\\{0,2}(?P<mark>[\"'])?"
     r"(?P<value>(?(mark)[^\"'\n]{4,128}?(?=\\{0,2}[\"'])|[^\s\"'`|;&<>\\]{4,128}+))"
 )
-_COMMAND_WORD = re.compile(r"[A-Za-z0-9_.-]*[A-Za-z_][\w.-]*")
+_COMMAND_WORD = lazy(r"[A-Za-z0-9_.-]*[A-Za-z_][\w.-]*")
 _LINE_END = ("\n", "\\n", "|", ";", "&&", "`")
 MOST_BEFORE = 240
 """Characters between a command and its option."""
 
-_LONG_OPTION = re.compile(
+_LONG_OPTION = lazy(
     r"(?<![\w-])(?:-{1,2}|/)(?P<name>(?:[A-Za-z]{1,20}[-_]?){0,3}?(?:pass(?:word|phrase|wd|code|in|out)?|pwd?"
     r"|pw|psk|secret|token|key))"
     r"(?::p:password)?(?:[ \t]{1,3}|[ \t]?[=:][ \t]?)(?:(?:pass|file|env|stdin|fd):)?\\{0,2}(?P<mark>[\"'])?"
     r"(?P<value>(?(mark)[^\"'\n\\]{4,256}?(?=\\{0,2}[\"'])|[^\s\"'`,;<>()\[\]{}|\\]{4,256}+))",
     re.IGNORECASE,
 )
-_MSBUILD = re.compile(
+_MSBUILD = lazy(
     r"(?i:[-/](?:p|property|D|e|set|set-string|build-arg|define|var|env|o|config|rp|pwd|password"
     r"|pass)[: =]{1,2})[\"']?[\w.-]{0,64}?(?i:pass\w{0,8}|pwd|pw|secret|token|apikey|api_key)"
     r"[=:][\"']?(?P<value>[^\s\"'`,;<>|\\]{4,256}+)"
 )
-_SLASH = re.compile(
+_SLASH = lazy(
     r"(?<=[ \t])/(?:p|rp|pwd|pass|password|pw)(?::|[ \t]{1,2})[\"']?(?P<value>[^\s\"'`,;<>|\\/][^\s\"'`,;<>"
     r"|\\]{3,128}+)",
     re.IGNORECASE,
 )
-_PASS_SOURCE = re.compile(r"(?<=[\s=\"'])pass:(?P<value>[^\s\"'`,;<>|\\]{4,128}+)")
+_PASS_SOURCE = lazy(r"(?<=[\s=\"'])pass:(?P<value>[^\s\"'`,;<>|\\]{4,128}+)")
 """A password as OpenSSL takes it."""
 
-_USER = re.compile(
+_USER = lazy(
     r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?(?P<user>[^\s:\"'%$]{1,64}"
     r")(?P<mark>[:%])"
     r"(?P<value>[^\s\"'`,;<>()\[\]{}|\\]{4,256}+)"
 )
-_USER_CLIENT = re.compile(
+_USER_CLIENT = lazy(
     r"\b(?:curl|https?|httpie|wget|ab|xh|smbclient|rpcclient|net|smbget|git|svn|elasticdump|hurl)\b"
 )
-_SLASHED = re.compile(
+_SLASHED = lazy(
     r"\b(?:sqlplus|exp|imp|expdp|impdp|rman|sqlldr|connect|CONNECT|conn|sqlcl|sql)[ \t][^\n|;]{0,60}?\b"
     r"[A-Za-z][\w$#]{0,30}/\\?[\"']?(?P<value>[^\s\"'/@\\]{4,64}+)\\?[\"']?@[\w/]"
 )
@@ -114,14 +115,14 @@ MIN_ARGUMENT = 6
 
 MIN_OPTION = 5
 MOST_ARGUMENTS = 12
-_ARGUMENT = re.compile(
+_ARGUMENT = lazy(
     r"[ \t]{1,8}(?:\\{0,3}(?P<mark>[\"'])(?P<quoted>[^\"'\n]{1,256}?)\\{0,3}(?P=mark)"
     r"|(?P<bare>[^\s\"'`|;&<>]{1,256}+))"
 )
-_OF_SHARE = re.compile(r"[A-Za-z]:\Z|\*\Z|[/$%]|\\\\")
+_OF_SHARE = lazy(r"[A-Za-z]:\Z|\*\Z|[/$%]|\\\\")
 """A drive, an option, a variable or a share: what `net use` takes besides a password."""
 
-_FLAGS = re.compile(r"-[A-Za-z0-9]{1,8}\Z")
+_FLAGS = lazy(r"-[A-Za-z0-9]{1,8}\Z")
 
 
 def in_clients(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
@@ -132,7 +133,10 @@ def in_clients(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     yield from _judged(text, small, b"net use", _of_share)
     yield from _judged(text, small, b"net user", _of_user)
     yield from _judged(text, small, b"htpasswd", _of_password_file)
+    words = vocabulary(small)
     for sought, pattern in _PLACES:
+        if letters(sought) not in words:
+            continue
         at = raw.find(sought)
         while at >= 0:
             found = pattern.match(text, at)
@@ -294,9 +298,12 @@ def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
     return given[place] if "b" in flags and len(given) > place else None
 
 
-def in_options(text: str, raw: bytes) -> Iterator[Secret]:
+def in_options(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets among the long options of a command: `--token ...`, `/p:...=...`."""
+    words = vocabulary(small)
     for sought, kind in _LONG:
+        if letters(sought) not in words:
+            continue
         at = raw.find(sought)
         while at >= 0:
             # The option begins some letters before its telling end.
@@ -318,7 +325,7 @@ def in_options(text: str, raw: bytes) -> Iterator[Secret]:
             ):
                 yield Secret(*found.span("value"), kind)
             at = raw.find(sought, at + 1)
-    for sought_user in (b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "):
+    for sought_user in held(small, (b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a ")):
         at = raw.find(sought_user)
         while at >= 0:
             found = _USER.match(text, at)
@@ -353,12 +360,12 @@ def _is_given(found: re.Match[str], kind: str) -> bool:
     )
 
 
-_SURE = re.compile(
+_SURE = lazy(
     r"(?i)api|access|auth|secret|private|signing|encrypt|master|client|token|license|service|account|user"
 )
 
 
-_PRINTING = re.compile(
+_PRINTING = lazy(
     r"(?:cat|less|more|head|tail|type|bat|Get-Content|gc)[ \t][^\n|;&]{0,60}?(?:/?run/secrets/|secrets?/"
     r"|\.pgpass|\.netrc|\.secret|password|passwd|token"
     r"|\.key\b|credential|\.pass\b|\.pem|api[_-]?key|id_rsa|wallet|\.vault)[^\n|;&]{0,80}"
@@ -384,12 +391,12 @@ _PRINTING = re.compile(
     r"|cf env|mc admin|nomad var get|conjur|cyberark|summon|teller|dotenv get|envchain"
     r"|aws-vault exec)[^\n]{0,200}?"
 )
-_OUTPUT = re.compile(
+_OUTPUT = lazy(
     rf"[ \t`\"'*)]{{0,4}}(?:{BREAK}[ \t>]{{0,8}}(?:`{{3}}\w{{0,10}}|(?i:output|result|stdout|ausgabe|prints?"
     rf"|returns?|gives|got|response|shows)[^\n\\]{{0,24}})?){{1,4}}"
-    r"[ \t>`\"'=→-]{0,6}(?P<value>[^\s\"'`\\,<>|]{6,512}+)[ \t\"'`]{0,3}(?=\r?\n|\\|\"|\Z)"
+    r"[ \t>`\"'=→⎿│└|-]{0,8}(?P<value>[^\s\"'`\\,<>|]{6,512}+)[ \t\"'`]{0,3}(?=\r?\n|\\|\"|\Z)"
 )
-_SAID = re.compile(
+_SAID = lazy(
     r"[`\"')]{0,3}[ \t]{0,2}(?::|=>|->|→|(?:which |that |it )?(?i:prints?|printed|gives|gave|returns?"
     r"|returned|outputs?|shows?|showed|says|said)|is|was)[: \t]{1,3}[`\"']{0,2}"
     r"(?P<value>[^\s\"'`\\,<>|]{8,512}+)"
@@ -415,10 +422,10 @@ _PRINTERS = tuple(
 """One of these stands in every command that shows a secret."""
 
 
-def printed(text: str, raw: bytes) -> Iterator[Secret]:
+def printed(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield what commands print that show a secret: the line below, alone in it, or what is told of it."""
     behind = 0
-    for at in sorted({at for name in _PRINTERS for at in _each_place(raw, name)}):
+    for at in sorted({at for name in held(small, _PRINTERS) for at in places(raw, name)}):
         if at < behind:
             continue
         ends = [end for mark in ("\n", "\\n") if (end := text.find(mark, at, at + MOST_COMMAND)) >= 0]
@@ -447,13 +454,6 @@ def _end_of_code(text: str, at: int, end: int) -> int:
     return close if close >= 0 else at
 
 
-def _each_place(raw: bytes, name: bytes) -> Iterator[int]:
-    at = raw.find(name)
-    while at >= 0:
-        yield at
-        at = raw.find(name, at + len(name))
-
-
 def _is_printed(value: str) -> bool:
     value = value.rstrip(".,;:!?)]}")
     if is_ordinary(value) or is_word(value) or UUID.fullmatch(value) or len(value) < MIN_ARGUMENT:
@@ -461,19 +461,37 @@ def _is_printed(value: str) -> bool:
     return (is_random(value) and (len(value) >= 12 or is_safe(value))) or is_safe(value)
 
 
-_CALL = re.compile(r"[A-Za-z_]{0,30}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
-_STRING = re.compile(r"\\{0,3}[\"'`](?P<value>[^\"'`\s\\]{1,128})\\{0,3}[\"'`]")
+_CALL = lazy(r"[A-Za-z_]{0,30}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
+_STRING = lazy(r"\\{0,3}[\"'`](?P<value>[^\"'`\s\\]{1,128})\\{0,3}[\"'`]")
 _CALLED = tuple(
     b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( "
     b"uthentication( onnect( onnection( PDO( "
     b"bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
-_PLACE = re.compile(r"[/:@.\\]|\A\d+\Z")
+_KEY_CALLED = tuple(
+    b"Wallet( PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( "
+    b"Stripe( createHmac( "
+    b"hmac.new( jwt.sign( jwt.encode( jwt.verify( AES.new( Cipheriv( ApiKey( api_key(".split()
+)
+_KEY_CALL = lazy(r"[\w.]{0,40}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
+MIN_KEY = 16
+_PLACE = lazy(r"[/:@.\\]|\A\d+\Z")
 
 
-def in_calls(text: str, raw: bytes) -> Iterator[Secret]:
+def in_key_calls(text: str, small: bytes, raw: bytes) -> Iterator[Secret]:
+    """Yield the keys that a call takes: of a wallet, a cipher, a signature, a service."""
+    for at in (at for name in held(small, _KEY_CALLED) for at in places(raw, name)):
+        if call := _KEY_CALL.match(text, at):
+            for one in _STRING.finditer(text, call.start("arguments"), call.end("arguments")):
+                value = one["value"].removeprefix("0x")
+                known = HEX.fullmatch(value) or is_random(value)
+                if len(value) >= MIN_KEY and known and not is_ordinary(value) and not UUID.fullmatch(value):
+                    yield Secret(*one.span("value"), "secret")
+
+
+def in_calls(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords that a call takes behind a name: `login("sam", "...")`."""
-    for name in _CALLED:
+    for name in held(small, _CALLED):
         at = raw.find(name)
         while at >= 0:
             found = _CALL.match(text, at)

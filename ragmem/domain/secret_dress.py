@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from ragmem.domain.secret_values import Secret
+from ragmem.domain.secret_words import lazy, word_set
 
 AROUND = 320
 """Characters before and behind a disguise in which a secret may be dressed with it."""
@@ -48,7 +49,7 @@ _SPACED = (
 )
 
 _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
-    (gates, re.compile(pattern))
+    (gates, lazy(pattern))
     for gates, pattern in (
         ((b"\x1b[", b"[0m", b"1b[", b"1B[", b"\\e[", b"033["), _COLOUR),
         ((b"\\\n", b"\\\r\n", b"\\\\\\n"), _BREAK),
@@ -61,26 +62,25 @@ _PLAIN: tuple[tuple[tuple[bytes, ...], re.Pattern[str]], ...] = tuple(
         # Dashes and quotes of print are no part of a secret.
         ((b"\\u",), r"\\{1,2}u(?!20[1-57-9]|00[0189]|d[89a-f]|D[89A-F])[0-9a-fA-F]{4}"),
         ((b"%",), r"%[2-7][0-9a-fA-F]"),
-        (
-            tuple(
-                separator.join(word)
-                for word in ((b"p", b"a", b"s", b"s"), (b"s", b"e", b"c", b"r"), (b"t", b"o", b"k", b"e"))
-                for separator in (b" ", b".", b"-", b"_")
-            ),
-            _SPACED,
-        ),
     )
 )
 """Disguises in ASCII: a text that has none of the first is not searched for the second."""
 
-_FOREIGN = re.compile(f"(?P<hidden>[{_HIDDEN}])|{_WIDE}|{_STYLED}|{_MIXED}")
-_STRANGE = re.compile(f"[{_HIDDEN}{_WIDE[1:-1]}{_STYLED[1:-1]}{_ALIKE}]")
+_SPACED_OUT = lazy(_SPACED)
+_SPELLED = tuple(
+    (frozenset(word), tuple(separator.join(word) for separator in (b" ", b".", b"-", b"_")))
+    for word in ((b"p", b"a", b"s", b"s"), (b"s", b"e", b"c", b"r"), (b"t", b"o", b"k", b"e"))
+)
+"""Letters that stand alone in a text in which a telling name is spaced out, and how it is."""
+
+_FOREIGN = lazy(f"(?P<hidden>[{_HIDDEN}])|{_WIDE}|{_STYLED}|{_MIXED}")
+_STRANGE = lazy(f"[{_HIDDEN}{_WIDE[1:-1]}{_STYLED[1:-1]}{_ALIKE}]")
 """One of these stands wherever _FOREIGN matches; looking for it first is much faster."""
 
-_FULL = re.compile(r"[\uff01-\uff5e]")
+_FULL = lazy(r"[\uff01-\uff5e]")
 
-_JOINED = re.compile(_JOIN)
-_MAY_JOIN = re.compile(
+_JOINED = lazy(_JOIN)
+_MAY_JOIN = lazy(
     rb"[\"'`](?:[ \t]{0,8}(?:\+|\.{1,2}|&|\|\||<>|\\)[ \t]{0,8}"
     rb"(?:\\?(?:\r?\n|\\n)[ \t]{0,40})?(?:\+[ \t]{0,8})?"
     rb"|[ \t]{0,8}\\?(?:\r?\n|\\n)[ \t]{0,40}(?:[+.&][ \t]{0,8})?)(?=\\{0,2}[\"'`])"
@@ -88,7 +88,7 @@ _MAY_JOIN = re.compile(
 """The same from its quote on, in bytes and without saying that both quotes are alike."""
 
 
-_ESCAPED = re.compile(r"\\{1,2}(?:x|u)([0-9a-fA-F]{2}|[0-9a-fA-F]{4})")
+_ESCAPED = lazy(r"\\{1,2}(?:x|u)([0-9a-fA-F]{2}|[0-9a-fA-F]{4})")
 
 
 def undressed(text: str, raw: bytes, small: bytes) -> "Undressed | None":
@@ -97,6 +97,9 @@ def undressed(text: str, raw: bytes, small: bytes) -> "Undressed | None":
     for gates, pattern in _PLAIN:
         if any(gate in small for gate in gates):
             spans += ((*one.span(), _meant(one.group())) for one in pattern.finditer(text))
+    words = word_set(small)
+    if any(letters <= words and any(one in small for one in spelled) for letters, spelled in _SPELLED):
+        spans += ((*one.span(), "") for one in _SPACED_OUT.finditer(text))
     spans += _joins(text, raw)
     if b"\0" in raw or (not text.isascii() and _STRANGE.search(text)):
         found = [(*one.span(), _meant(one.group())) for one in _FOREIGN.finditer(text)]
@@ -194,7 +197,7 @@ class Undressed:
         return start, end
 
 
-_BLANK = re.compile(r"[\s\"',;<>]")
+_BLANK = lazy(r"[\s\"',;<>]")
 
 
 def _blank_before(text: str, at: int, least: int) -> int:

@@ -1,8 +1,8 @@
 """Find the values that are given to a telling name, in code, settings, commands, headers and prose."""
 
+import base64
 import re
 from collections.abc import Generator, Iterator
-from functools import lru_cache
 
 from ragmem.domain.secret_values import (
     HEX,
@@ -19,6 +19,7 @@ from ragmem.domain.secret_values import (
     is_word,
     stands_in,
 )
+from ragmem.domain.secret_words import held, lazy, places
 
 MIN_VALUE = 8
 """Characters of the value behind a telling name (`token = ...`); a shorter one is rarely a secret."""
@@ -33,6 +34,7 @@ MIN_IN_CONNECTION = 4
 """Characters of a password between the other parts of a connection string, where it can be nothing else."""
 
 MIN_TOKEN = 16
+MIN_PLAIN = 24
 MIN_HEX = 32
 """Characters of a key in hexadecimal that a sentence tells."""
 
@@ -43,10 +45,13 @@ _QUOTE = r"\\{0,3}[\"'`]"
 _VALUE = (
     rf"(?:(?:@?[bBruUfFLRN$]{{0,2}}|[A-Z]\w{{2,20}}\(|q[qw]?)(?P<mark>{_QUOTE})"
     r"(?P<quoted>[^\s\"'`\\]{4,512}+)(?:(?P=mark)|(?=\\{0,3}[nrt\"'`]|\s|\Z))"
-    r"|(?P<bare>[^\s\\\"'`,;:=&<>()\[\]{}|]{4,512}+={0,2})(?![(\[]))"
+    # A secret in braces, as Jenkins writes one, or alone in a line between three quotes.
+    r"|(?:\{(?=[A-Za-z0-9+/=]{20,512}\})|(?:\"{3}|'{3})\\?\s{1,40}(?=[^\s\"'\\]{8,512}\s{1,40}[\"']{3}))?"
+    r"(?P<bare>[^\s\\\"'`,;:=&<>()\[\]{}|]{4,512}+={0,2})(?![(\[]))"
 )
 _SUFFIX = (
-    r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value|base|b64|base64|text|plain)){0,2}"
+    r"(?i:_?\d{1,2}|[_-](?:prod|production|dev|live|test|staging|value|base|b64|base64|text|plain|data|pem"
+    r"|string|content)){0,2}"
 )
 _AFTER = (
     rf"(?:{_QUOTE}|[*\]_~]){{0,4}}(?:[ \t]?\([^()\n\"'=]{{1,32}}\))?"
@@ -55,7 +60,7 @@ _AFTER = (
 _LOOSE = (
     r":[ \t]?&?\*?[A-Za-z]\w{0,15}[ \t]?=(?=[ \t]?\\{0,3}[\"'`])"
     r"|(?:,|(?=\s|\\n))(?:\s|\\n){0,40}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]?[:=]"
-    r"|(?:\|\||\?\?|(?<=[\"']),)(?=[ \t]{0,8}\\{0,3}[\"'`])"
+    r"|(?:\|\||\?\?|(?<=[\"']),)(?=[ \t]{0,24}\\{0,3}[\"'`])"
     r"|(?:[\"'`\])]{0,4}\.(?:send_?[kK]eys|fill|type|setValue|set_value|set|value|with"
     r"|sendKeys))?\((?=\\{0,3}[\"'`])"
     r"|(?<=[\"'])[ \t]?\{[^{}]{0,240}?\b(?:default|value)[ \t]{0,8}[=:]"
@@ -65,16 +70,16 @@ _LOOSE = (
 )
 """Between a name and its value: the type, a variable's default, an argument, `value` of an entry, tags."""
 
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy(
     rf"{_SUFFIX}{_AFTER}"
     rf"(?:(?P<loose>{_LOOSE})|(?P<operator>:=|=>|<-|\?=|\+?==?|:-|:{{1,2}}|\uff1a|\uff1d|%3[Dd]|%3[Aa]"
     r"|(?<=[A-Za-z])(?:[ \t][^<>\n]{1,80})?>(?:</key>\s{0,20}<string>)?|(?<=[\"'])\s{1,4}value=))"
-    rf"\*{{0,2}}[ \t]{{0,8}}+{_VALUE}"
+    rf"\*{{0,2}}[ \t]{{0,24}}+{_VALUE}"
 )
 _BLOCK = rf":[ \t]{{1,4}}[|>][-+1-9]{{0,2}}[ \t]{{0,4}}{BREAK}[ \t]{{1,40}}"
 """Between a name and a value that YAML writes in a line of its own."""
 
-_TOLD = re.compile(
+_TOLD = lazy(
     rf"{_SUFFIX}{_AFTER}"
     r"(?:(?P<spaced>(?<=[ \t])(?:-String |-b |--body[ =])?)(?!(?:is|to|was|as)[ \t])|"
     rf"(?:is|to|was|as)[ \t]{{1,4}}|(?P<block>{_BLOCK})|[:=][ \t]*\\?[nr]?\s{{1,4}}"
@@ -82,33 +87,35 @@ _TOLD = re.compile(
 )
 """Where a value is only told: `the token is ...`, `| token | ... |`."""
 
-_REST = re.compile(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
+_REST = lazy(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
 """What belongs to a value without quotes behind its first `:`, `=` or `&`."""
 
-_IN_CONNECTION = re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}(?P<bare>[^;\s\"'<>&]{{{MIN_IN_CONNECTION},256}}+)")
-_CONNECTION = re.compile(
+_IN_CONNECTION = lazy(rf"[ \t]{{0,4}}=[ \t]{{0,4}}(?P<bare>[^;\s\"'<>&]{{{MIN_IN_CONNECTION},256}}+)")
+_CONNECTION = lazy(
     r"(?i)(?:server|data source|host|user ?id|uid|user|username|jdbc:[a-z]+|database|initial catalog|dbname"
     r"|port)[ \t]?[=:]"
 )
 AROUND = 240
 """Characters before and behind a password in which the other parts of a connection string are looked for."""
 
-_SURE_KEY = re.compile(
+_SURE_KEY = lazy(
     r"(?:api|app|application|access|auth|private|signing|encryption|master|secret|account|service|session|"
     r"deploy|client|bearer|refresh|bot|id|jwt|csrf|shared ?access|storage|license|webhook|ingest|write|admin|"
-    r"personal|oauth|security|registry|hmac|consumer|device|root|host|vault|unseal|recovery"
-    r"|integration)[_ -]?$"
+    r"personal|oauth|security|registry|hmac|consumer|device|root|host|vault|unseal|recovery|pre-?shared"
+    r"|shared"
+    r"|symmetric|crypto|decryption|cipher|aes|ssl|tls|wallet|validator|team|user|server|push|vapid|backup|ssh"
+    r"|unlock|developer|node|member|integration)[_ -]?$"
 )
 """What stands before `key` and `token` where they mean a secret, not the key of a table."""
 
-_OWNED = re.compile(r"(?:api|private|secret|access|auth|master|signing|encryption|bearer|wallet)[_ -]$")
+_OWNED = lazy(r"(?:api|private|secret|access|auth|master|signing|encryption|bearer|wallet)[_ -]$")
 """The same, where a value follows without a mark."""
 
-_TABLE_KEY = re.compile(
+_TABLE_KEY = lazy(
     r"(?:cache|primary|foreign|public|sort|partition|idempotency|object|row|map|lookup|routing|group|dedupe"
     r"|storage|search|next|page|prev|cursor|continuation|translation|i18n|locale|anon|publishable)[_ -]?$"
 )
-_REVERSED = re.compile(
+_REVERSED = lazy(
     r"value\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'](?P<value>[^\s\"'\\]{6,128}+)\\{0,3}[\"'],?\s{0,2"
     r"0}"
     r"\\{0,3}[\"']?(?:name|key|id)\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'][\w.-]{0,40}\Z",
@@ -156,34 +163,25 @@ _NAMED = {
 NAMES = tuple(_NAMED)
 
 _TAILS = {
-    b"sess": re.compile(r"(?i:sess(?:ion)?[_-]?id)"),
-    b"credential": re.compile(r"(?i:credentials?)"),
-    b"sid=": re.compile(r"(?i:sid)"),
-    b".sid": re.compile(r"(?i:\.sid)"),
-    b"contrase": re.compile(r"(?i:contrase(?:ñ|n|ny)a)"),
-    b"senord": re.compile(r"(?i:senord(?:et)?)"),
-    b"lozink": re.compile(r"(?i:lozink\w)"),
-    b"jelsz": re.compile(r"(?i:jelsz\w{1,4})"),
-    b"passwort": re.compile(r"(?i:passwort(?:s|es)?)"),
-    b"password": re.compile(r"(?i:password(?:s(?=[ \t]{0,4}[:=]))?)"),
+    b"sess": lazy(r"(?i:sess(?:ion)?[_-]?id)"),
+    b"credential": lazy(r"(?i:credentials?)"),
+    b"sid=": lazy(r"(?i:sid)"),
+    b".sid": lazy(r"(?i:\.sid)"),
+    b"contrase": lazy(r"(?i:contrase(?:ñ|n|ny)a)"),
+    b"senord": lazy(r"(?i:senord(?:et)?)"),
+    b"lozink": lazy(r"(?i:lozink\w)"),
+    b"jelsz": lazy(r"(?i:jelsz\w{1,4})"),
+    b"passwort": lazy(r"(?i:passwort(?:s|es)?)"),
+    b"password": lazy(r"(?i:password(?:s(?=[ \t]{0,4}[:=]))?)"),
 }
 """What a name is as a whole, where more belongs to it than what is looked for."""
 
 
-@lru_cache(maxsize=1)
-def absent(small: bytes) -> frozenset[bytes]:
-    """Return the names of a password that a text does not have; several finders ask for the same text."""
-    return frozenset(name for name in _PASSWORD_NAMES if name not in small)
-
-
-_PASSWORD_NAMES = tuple(name.encode() for name in PASSWORDS)
-
-
 def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the values of telling names; `raw` is the text in ASCII, `small` that in small letters."""
-    missing = absent(small)
-    for sought, name in _NAMED.items():
-        at = -1 if sought in missing else small.find(sought)
+    for sought in held(small, _NAMED):
+        name = _NAMED[sought]
+        at = small.find(sought)
         while at >= 0:
             end = at + len(sought)
             if (behind := _end_of_name(text, raw, at, sought, name)) >= 0:
@@ -203,6 +201,7 @@ def _end_of_name(text: str, raw: bytes, at: int, sought: bytes, name: str) -> in
         if raw[at - 1 : at].isalpha() and not (
             (raw[at - 1 : at].islower() and raw[at : at + 1].isupper())
             or _OWNER.search(raw[max(0, at - 8) : at].decode())
+            or (sought == b"pass=" and _VARIABLE.search(raw[max(0, at - 24) : at + 5].decode()))
         ):
             return -1
         return at + len(name)
@@ -210,9 +209,10 @@ def _end_of_name(text: str, raw: bytes, at: int, sought: bytes, name: str) -> in
 
 
 _SHORT_NAMES = frozenset({"pass", "pw", "mdp"})
-_OWNER = re.compile(
-    r"(?:root|bind|admin|user|db|my|sql|smtp|mail|ldap|login|proxy|usr|svc|app)$", re.IGNORECASE
-)
+_VARIABLE = lazy(r"(?<![A-Za-z0-9_])(?!BY|COM|ENCOM|SUR|TRES|OVER|UNDER|IM)[A-Z0-9_]{2,20}PASS=\Z")
+"""A variable of the environment whose name ends in `pass` without a mark before it."""
+
+_OWNER = lazy(r"(?:root|bind|admin|user|db|my|sql|smtp|mail|ldap|login|proxy|usr|svc|app)$", re.IGNORECASE)
 """What stands right before `pass` and `pw`, which are the end of many a word."""
 
 
@@ -221,7 +221,8 @@ def _given(
 ) -> Generator[Secret, None, int]:
     """Yield the value of the name from `at` to `behind`; return from where on to look for the next name."""
     found = _ASSIGNED.match(text, behind)
-    if found is None and name in _IN_PROSE and raw[behind : behind + 1] in _TOLD_AFTER:
+    told = found is None and name in _IN_PROSE and raw[behind : behind + 1] in _TOLD_AFTER
+    if told:
         found = _TOLD.match(text, behind)
     before = small[max(0, at - 16) : at].decode()
     if found:
@@ -230,7 +231,6 @@ def _given(
         value = found[group] if group == "quoted" else found[group].rstrip(".!?*")
         # What is none may hold the next name: `key: secret_key = ...`.
         end = max(end, min(start, end + AROUND))
-        told = found.re is _TOLD
         if told:
             value = _told_value(found, value, name, before)
         operator = "" if told else found["operator"] or ""
@@ -269,10 +269,24 @@ def _told_value(found: re.Match[str], value: str, name: str, before: str) -> str
     """Return the whole of a value that is told; nothing where a sentence only goes on."""
     if not found["mark"]:
         if found["spaced"] is not None and not (before.endswith(("_", "-")) or _OWNED.search(before)):
-            return ""
+            return value if _is_plain_key(value) and not _TABLE_KEY.search(before) else ""
         more = _REST.match(found.string, found.start("bare") + len(value))
         value += more.group() if more else ""
     return "" if found["block"] is not None and not _is_alone(found, value, name, before) else value
+
+
+def _is_plain_key(value: str) -> bool:
+    """Tell whether a value is a key of some service by itself, whatever service that is."""
+    return (
+        len(value) >= MIN_PLAIN
+        and value.isalnum()
+        and value.isascii()
+        and not HEX.fullmatch(value)
+        and any(map(str.isupper, value))
+        and any(map(str.islower, value))
+        and sum(map(str.isdigit, value)) > 1
+        and is_random(value)
+    )
 
 
 def _is_alone(found: re.Match[str], value: str, name: str, before: str) -> bool:
@@ -311,7 +325,11 @@ def _is_secret(
         return (
             len(value) >= MIN_PASSWORD
             and not is_ordinary(value)
-            and _is_password(name, value, quoted=quoted, told=told, setting=setting)
+            and (
+                _is_password(name, value, quoted=quoted, told=told, setting=setting)
+                # A generator may have used no digit.
+                or (name != "pass" and len(value) >= MIN_TOKEN and value.isalpha() and is_random(value))
+            )
         )
     if len(value) < MIN_VALUE or is_ordinary(value) or told:
         return told and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_told(value, before)
@@ -366,25 +384,45 @@ def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bo
 
 _LONG_ONES = frozenset({"sig", "signature", "sess", "sid", "salt", "bearer"})
 _LINKED = ("?", "&", "-", "&amp;", "u0026")
-_DATED = re.compile(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d")
+_DATED = lazy(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d")
 
 
-_HEADER = re.compile(
+_HEADER = lazy(
     r"(?:bearer|(?:authorization|auth)(?:\\{0,3}[\"'])?\s{0,3}[:=]\s{0,3}(?:\\{0,3}[\"'])?(?:basic|token"
     r"|apikey|bearer))"
     r"\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{12,}+)",
     re.IGNORECASE,
 )
-_DOCKER = re.compile(r"auth\\{0,3}\"\s{0,4}:\s{0,4}\\{0,3}\"(?P<value>[A-Za-z0-9+/]{12,}={0,2})\\{0,3}\"")
+_DOCKER = lazy(r"auth\\{0,3}\"\s{0,4}:\s{0,4}\\{0,3}\"(?P<value>[A-Za-z0-9+/]{12,}={0,2})\\{0,3}\"")
 
-_LOGIN = re.compile(
+_LOGIN = lazy(
     r"auth\s{0,2}=?\s{0,2}\(\s{0,16}[\"'][^\"'\n]{1,64}[\"'],\s{0,16}b?[\"'](?P<value>[^\s\"']{8,128}+)[\"']",
     re.IGNORECASE,
 )
 
 
+_BASIC = lazy(r"(?i:basic)[ \t]{1,2}(?P<value>[A-Za-z0-9+/]{8,512}+={0,2})")
+
+
+def _is_login(encoded: str) -> bool:
+    """Tell whether base64 stands for a name and a password."""
+    decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4)) if len(encoded) % 4 != 1 else b""
+    name, _, password = decoded.decode("utf-8", "replace").partition(":")
+    shown = password.lower() in STAND_INS or stands_in(password) or password == name
+    return (
+        len(password) >= MIN_PASSWORD
+        and (name + password).isprintable()
+        and not shown
+        and "\ufffd" not in password
+    )
+
+
 def in_headers(text: str, small: bytes) -> Iterator[Secret]:
     """Yield what an `Authorization` header, a bearer and the login of a registry carry."""
+    for at in places(small, b"basic "):
+        login = _BASIC.match(text, at)
+        if login and _is_login(login["value"]):
+            yield Secret(*login.span("value"), "token")
     for sought in (b"bearer ", b"auth"):
         at = small.find(sought)
         while at >= 0:
@@ -400,11 +438,11 @@ def in_headers(text: str, small: bytes) -> Iterator[Secret]:
             at = small.find(sought, at + 1)
 
 
-_COOKIE = re.compile(
+_COOKIE = lazy(
     r"cookie(?:\\{0,3}[\"'`])?[ \t]{0,4}[:=][ \t]{0,4}(?:\\{0,3}[\"'`])?(?P<pairs>[^\r\n\"'`\\]{8,4096}+)",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"[\w.%-]{1,64}=(?P<value>[^;,\s]{16,2048}+)")
+_PAIR = lazy(r"[\w.%-]{1,64}=(?P<value>[^;,\s]{16,2048}+)")
 
 
 def in_cookies(text: str, small: bytes) -> Iterator[Secret]:

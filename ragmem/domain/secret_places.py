@@ -15,43 +15,45 @@ from ragmem.domain.secret_values import (
     is_safe,
     stands_in,
 )
+from ragmem.domain.secret_words import lazy, places
 
 MIN_KEY_LETTERS = 32
 """Letters within a private key block; with fewer it shows only what one looks like."""
 
 _BREAK = r"(?:\s|\\{1,2}[nrt]|[>|#*+\"',]){1,16}"
-_PEM = re.compile(
+_PEM = lazy(
     r"-----BEGIN (?P<name>[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?)-----"
     r"(?:(?:(?!-----)[\s\S])*+-----END (?P=name)-----"
     rf"|(?:{_BREAK}(?:[A-Z][\w-]{{2,20}}:[^\r\n\\]{{0,80}}+|[A-Za-z0-9+/=]{{16,}}+))+)"
 )
-_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}+")
-_END = re.compile(r"-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
-_TAIL = re.compile(rf"(?:(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{{16,128}}+{_BREAK})++\Z")
+_LINE = lazy(r"[A-Za-z0-9+/=]{16,}+")
+_END = lazy(r"-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
+_TAIL = lazy(rf"(?:(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{{16,128}}+{_BREAK})++\Z")
 MOST_TAIL = 8_192
 """Characters before the end of a key in which the lines of one without a beginning are looked for."""
 
-_PUTTY = re.compile(r"Private-Lines: \d{1,3}\s{1,2}(?:[A-Za-z0-9+/=]{16,64}\s{1,2}){1,99}")
-_ADDRESS = re.compile(
+_PUTTY = lazy(r"Private-Lines: \d{1,3}\s{1,2}(?:[A-Za-z0-9+/=]{16,64}\s{1,2}){1,99}")
+_ADDRESS = lazy(
     r"://(?P<user>[^\s/?#:@\"'<>`]{0,64}+):(?P<value>[^\s/@\"'<>`\\]{1,256}+"
     r"(?:@[^\s/@?&,;:\"'<>`\\]{1,64}+(?=@)){0,2})@(?=[\w\[${.…*])"
 )
-_USER = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
-_NETRC = re.compile(
+_USER = lazy(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
+_ORACLE = lazy(r"jdbc:oracle:\w{1,8}:[\w$#.-]{1,30}/(?P<value>[^\s\"'/@\\]{4,64}+)@")
+_NETRC = lazy(
     r"machine\s{1,4}\S{1,255}\s{1,8}(?:login|account)\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(?P<value>[^\s\"'"
     r"\\]{4,512}+)"
 )
-_PGPASS = re.compile(
+_PGPASS = lazy(
     r"(?m)^[ \t>|*-]{0,8}[\w.*-]{1,255}:(?:\d{4,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{6,256}+)$"
 )
-_PORT = re.compile(r":(?:54\d\d|64\d\d|65\d\d|\*):")
-_KIND = re.compile(r"kind[\"']?:\s{0,4}[\"']?Secret\b")
-_ENTRY = re.compile(
+_PORT = lazy(r":(?:54\d\d|64\d\d|65\d\d|\*):")
+_KIND = lazy(r"kind[\"']?:\s{0,4}[\"']?Secret\b")
+_ENTRY = lazy(
     r"(?P<lead>(?:^|\\n)[ \t]{1,12}|[{,]\s{0,64}+)[\"']?[\w.-]{1,253}[\"']?:[ \t]{1,4}[\"']?"
     r"(?P<value>[A-Za-z0-9+/]{8,}={0,2})[\"']?(?=\s|\\n|,|\}|\Z)",
     re.MULTILINE,
 )
-_DATA = re.compile(r"(?:^|[\s{,]|\\n)[\"']?(?:data|stringData)[\"']?:")
+_DATA = lazy(r"(?:^|[\s{,]|\\n)[\"']?(?:data|stringData)[\"']?:")
 
 MOST_DOCUMENT = 64_000
 """Characters of a Kubernetes document in which its secrets are looked for."""
@@ -91,6 +93,10 @@ def in_addresses(text: str, raw: bytes) -> Iterator[Secret]:
         known = value.lower() in STAND_INS or value == found["user"]
         if not (known or stands_in(value) or value[0] in "$%{["):
             yield Secret(*found.span("value"), "password")
+    for at in places(raw, b"jdbc:oracle:"):
+        login = _ORACLE.match(text, at)
+        if login and not is_ordinary(login["value"]):
+            yield Secret(*login.span("value"), "password")
     for found in _USER.finditer(text):
         if not stands_in(found["value"]) and is_random(found["value"]):
             yield Secret(*found.span("value"), "token")
@@ -107,12 +113,32 @@ def in_files(text: str, raw: bytes) -> Iterator[Secret]:
             if not is_ordinary(found["value"]) and (is_mixed(found["value"])):
                 yield Secret(*found.span("value"), "password")
     yield from _in_pairs(text, raw)
+    yield from _in_jwk(text, raw)
     if b"Secret" in raw and b"kind" in raw:
         behind = 0
         for kind in _KIND.finditer(text):
             if kind.start() >= behind:
                 first, behind = _manifest(text, kind.start(), behind)
                 yield from _of_manifest(text, first, behind)
+
+
+_MEMBER = lazy(
+    r"[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"'](?P<value>[A-Za-z0-9_-]{16,}+)"
+)
+MOST_JWK = 8_192
+"""Characters of a JSON Web Key before and behind its `kty`."""
+
+
+def _in_jwk(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the private members of a JSON Web Key (RFC 7518)."""
+    behind = 0
+    for at in places(raw, b"kty"):
+        if at >= behind and (low := raw.rfind(b"{", max(behind, at - MOST_JWK), at)) >= 0:
+            end = raw.find(b"}", at, at + MOST_JWK)
+            behind = end if end >= 0 else at + MOST_JWK
+            for member in _MEMBER.finditer(text, low, behind):
+                if not stands_in(member["value"]):
+                    yield Secret(*member.span("value"), "private key")
 
 
 def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
@@ -138,11 +164,11 @@ def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
 
 
 MOST_PAIR = 80
-_PAIR = re.compile(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
-_PROTOCOL = re.compile(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
+_PAIR = lazy(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
+_PROTOCOL = lazy(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
 _SOUGHT = (
-    (b"WIFI:", re.compile(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
-    (b"otpauth://", re.compile(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
+    (b"WIFI:", lazy(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
+    (b"otpauth://", lazy(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
 )
 
 

@@ -5,15 +5,19 @@ import re
 from collections.abc import Iterator
 
 from ragmem.domain.private import private_spans
-from ragmem.domain.secret_commands import in_calls, in_clients, in_options, printed
+from ragmem.domain.secret_commands import in_calls, in_clients, in_key_calls, in_options, printed
+from ragmem.domain.secret_directives import in_directives
 from ragmem.domain.secret_dress import undressed
+from ragmem.domain.secret_lists import in_lists
 from ragmem.domain.secret_marks import MARKED
 from ragmem.domain.secret_names import in_cookies, in_headers, named
 from ragmem.domain.secret_places import in_addresses, in_files, key_blocks
 from ragmem.domain.secret_sentences import in_sentences
-from ragmem.domain.secret_shapes import runs, shaped
+from ragmem.domain.secret_shapes import in_vendors, runs, shaped
 from ragmem.domain.secret_tables import in_tables
-from ragmem.domain.secret_values import Secret
+from ragmem.domain.secret_values import UUID, Secret, is_mixed, is_random
+from ragmem.domain.secret_wallets import seed_phrases
+from ragmem.domain.secret_words import lazy
 
 Patterns = tuple[re.Pattern[str], ...]
 """What a person allows, or takes for a secret besides."""
@@ -77,15 +81,20 @@ def _as_text(encoded: bytes) -> str:
 def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns) -> list[Secret]:
     found = [
         *key_blocks(text, raw),
-        *shaped(text, raw),
+        *shaped(text, raw, small),
+        *in_vendors(text, small),
         *in_addresses(text, raw),
         *in_files(text, raw),
         *in_headers(text, small),
         *in_cookies(text, small),
-        *in_options(text, raw),
+        *in_options(text, raw, small),
         *in_clients(text, raw, small),
-        *in_calls(text, raw),
-        *printed(text, raw),
+        *in_directives(text, small),
+        *in_key_calls(text, small, raw),
+        *in_lists(text, raw, small),
+        *seed_phrases(small),
+        *in_calls(text, raw, small),
+        *printed(text, raw, small),
         *named(text, raw, small),
         *in_sentences(text, raw, small),
         *in_tables(text, raw, small),
@@ -94,9 +103,38 @@ def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns
         found += _extra(text, pattern)
     if allow:
         found = [one for one in found if not _is_allowed(text[one.start : one.end], allow)]
+    seen: set[int] = set()
+    for one in found:
+        # What is appended is looked at as well: a token may be cut more than once.
+        if one.end not in seen and (more := _wrapped(text, one)):
+            found.append(more)
+        seen.add(one.end)
     if b"<private" in small:
         found += [Secret(start, end, "private") for start, end in private_spans(text)]
     return found
+
+
+_GOES_ON = lazy(
+    r"[ \t]{0,4}(?:\r?\n|\\n)[ \t>|+]{0,24}(?P<rest>[A-Za-z0-9+/=_-]{6,128}+)[\"'`]?[ \t]{0,4}(?=\r?\n|\\n"
+    r"|\Z)"
+)
+_BLANKS = frozenset("\r\n\\ \t")
+_TOKEN_END = lazy(r"[A-Za-z0-9+/_-]{12}\Z")
+
+
+def _wrapped(text: str, one: Secret) -> Secret | None:
+    """Return the line that a token goes on in, with its last letter, where a line ended within it."""
+    if text[one.end : one.end + 1] not in _BLANKS or not _TOKEN_END.search(text, one.start, one.end):
+        return None
+    found = _GOES_ON.match(text, one.end)
+    if (
+        not found
+        or UUID.fullmatch(found["rest"])
+        or not is_mixed(found["rest"])
+        or not is_random(found["rest"])
+    ):
+        return None
+    return Secret(one.end - 1, found.end("rest"), one.kind)
 
 
 def _extra(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:

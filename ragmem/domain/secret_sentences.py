@@ -2,9 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from ragmem.domain.secret_names import PASSWORDS, absent
-from ragmem.domain.secret_values import HEX, UUID, Secret, is_chosen, is_name, is_ordinary, is_safe, is_word
+from ragmem.domain.secret_names import PASSWORDS
+from ragmem.domain.secret_values import (
+    HEX,
+    UUID,
+    Secret,
+    is_chosen,
+    is_dense,
+    is_name,
+    is_ordinary,
+    is_safe,
+    is_word,
+)
+from ragmem.domain.secret_words import held, lazy, places
 
 MIN_TOLD = 5
 """Characters of a password that a sentence tells."""
@@ -21,13 +33,13 @@ _VERB = (
     r"|brzmi|to"
     r"|är|er|on|este|je|jsou|adalah|yaitu|ialah|olan|becomes|became|equals|vale|são|son|reads|this|là|היא|هي"
     r"|है|είναι"
-    r"|теперь|такой|это"
+    r"|теперь|такой|это|c['’]est"
 )
 _PARTICLE = "[是は가が为為는은이]"
 _MARK = r"[:=\uff1a\uff1d→⇒—–]|->|=>|-(?=[ \t])"
 _OPEN = r"[*_]{0,2}\\{0,3}[\"'`“”„«»‘’「『<(\[]?[*_]{0,2}"
 _WORD = r"[^\s\"'`\\“”„«»‘’「」『』。、，；！？（）：…—–|<>]"
-_TOLD = re.compile(
+_TOLD = lazy(
     r"[^\W\d_A-Z]{0,4}?"
     r"(?:[*_`\"')\]]{1,3})?"
     r"(?P<filler>(?:[ \t]{1,3}(?!is\b)[^\s.!?;:=\"'`|,<>{}]{1,24}){0,6}?"
@@ -39,20 +51,33 @@ _TOLD = re.compile(
 )
 """Behind the name: what it is the password of, a verb or a mark, the password."""
 
-_SIDE = re.compile(
-    rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)"
+_TO = r"to|auf|zu|en|à|a|em|para|in|na|на|naar|till|til|als|into|by|with|from|von|de|da|с|от|z|van|från|fra"
+_CHANGED = lazy(
+    r"[^\W\d_A-Z]{0,4}?[*_`\"')\]]{0,3}(?:[ \t]{1,3}[^\s.!?;:=\"'`|,<>{}]{1,24}){0,6}?"
+    rf"[ \t]{{1,3}}(?:{_TO})[ \t]{{1,3}}{_OPEN}(?P<value>(?=\S{{0,40}}\d){_WORD}{{6,128}}+)"
+    rf"(?:[\"'`“”„«»]?[ \t]{{1,3}}(?:{_TO})[ \t]{{1,3}}{_OPEN}(?P<second>(?=\S{{0,40}}\d){_WORD}{{6,128}}+))?"
 )
+"""Behind the name: `was changed to ...`, `from ... to ...`, in which no verb stands beside the password."""
+
+_WORDS = lazy(
+    r"(?:[ \t]{1,3}[^\s.!?;:=\"'`]{1,24}){0,6}?[\"'`]?[ \t]{0,3}(?::|=|(?<=[ \t])(?:is|ist|lautet|est|es"
+    r"|è)(?=[ \t]))[ \t]{0,3}"
+    r"\\{0,3}[\"'`“„«](?P<value>[^\W\d_]{2,16}(?:[ -][^\W\d_]{2,16}){2,9})\\{0,3}[\"'`”“»]"
+)
+"""A phrase of several words in quotes, behind `passphrase`."""
+
+_SIDE = lazy(rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)")
 """Right behind the name: `with password ...`."""
 
-_BELOW = re.compile(
+_BELOW = lazy(
     rf"(?:s|es)?[*_`\"')\]]{{0,3}}[:\uff1a][*_]{{0,2}}[ \t]{{0,3}}(?:(?:\r?\n"
     rf"|\\{{1,2}}n)[ \t>*-]{{0,8}}(?:`{{3}}\w{{0,8}}[ \t]{{0,3}})?){{1,4}}"
     rf"`?(?P<value>{_WORD}{{6,128}}+)`?[ \t]{{0,3}}(?=\r?\n|\\|\"|\Z)"
 )
 """A password that has the line below its name to itself."""
 
-_DIGIT = re.compile(r"[\d\u00b2\u00b3\u00b9\u2070-\u2089]")
-_AHEAD = re.compile(
+_DIGIT = lazy(r"[\d\u00b2\u00b3\u00b9\u2070-\u2089]")
+_AHEAD = lazy(
     rf"(?:^|[\s(\[])(?P<open>{_OPEN})(?P<value>{_WORD}{{6,64}}+)[\"'`“”’»]?[*_]{{0,2}},?[ \t]"
     r"(?:is|was|as|for|als|ist|war|comme|como|come|est|es|è|é|jako|som|als het|как"
     r"|—)(?:[ \t]\w{1,12}){0,3}[ \t][\w-]{0,12}\Z",
@@ -60,7 +85,7 @@ _AHEAD = re.compile(
 )
 """A password that stands before its name, at the end of what is searched: `use ... as the password`."""
 
-_PAIR = re.compile(
+_PAIR = lazy(
     r"(?i:[ \t]?(?:info|data|daten|details|is|are|as|with|using|for|the|staging|prod|production|test|admin"
     r"|account|mit|con|avec"
     r"|als|into|to|it|at|on)\b){0,6}"
@@ -85,6 +110,7 @@ _CODES = (
     "totp",
     "one-time",
 )
+_OTP = frozenset((b"2fa", b"mfa", b"otp", b"totp", b"setup key"))
 _CODES_MORE = (
     "security code",
     "unlock",
@@ -95,7 +121,7 @@ _CODES_MORE = (
     "voucher",
     "registration",
 )
-_CODE = re.compile(
+_CODE = lazy(
     r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password"
     r"|passwort|phrase|seed"
     r"|login|is|for|ist|lautet|of|my|the|your|card|sim|unlock|activation|two|factor)\b){0,5})"
@@ -103,19 +129,25 @@ _CODE = re.compile(
     r"(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){2,8}+|[A-Z2-7]{16,64}=*"
     r"|[A-Za-z0-9]{4,8}-[A-Za-z0-9]{4,8}|\d{6,10})(?![\w-])"
 )
-_MORE_CODES = re.compile(
+_MORE_CODES = lazy(
     r"(?:\s|\\n|[-*>`,;|\"']|\d{1,2}[.)](?=\s)){1,12}(?P<value>[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,8}+"
     r"|\d{6,10})(?![\w-])"
 )
 
-_PIN = re.compile(
-    r"(?<![A-Za-z0-9_])(?:(?:PIN|PUK|CVV|CVC|Pin)(?![A-Za-z0-9_=\[(]))(?:[ -]?(?:[Cc]ode|[Nn]ummer|[Nn]umber"
-    r"|CODE))?"
+_GROUPS = lazy(
+    r"[^\n:=]{0,60}[:=\uff1a][ \t*`\"']{0,4}"
+    r"(?P<value>[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,15})(?![A-Za-z0-9])"
+)
+"""The seed of one-time codes in groups of four."""
+
+_PIN = lazy(
+    r"(?<![A-Za-z0-9_])(?:(?:PIN|PUK|CVV|CVC|Pin|[Pp]asscode|PASSCODE)(?![A-Za-z0-9_=\[(]))"
+    r"(?:[ -]?(?:[Cc]ode|[Nn]ummer|[Nn]umber|CODE))?"
     r"(?:[ \t]{1,3}[^\s.!?;:=\"'`|,<>()]{1,16}){0,4}?[ \t]{0,3}"
     r"(?::|=|\uff1a|(?<=[ \t])(?:is|ist|lautet|est|es|è|é|jest|är|er"
     r"|on))[ \t]{0,3}[*\"'`]{0,3}(?P<value>\d{4,8})(?![\w.,:-]\d)"
 )
-_PIN_PLACES = (b"PIN", b"PUK", b"CVV", b"CVC", b"Pin")
+_PIN_PLACES = (b"PIN", b"PUK", b"CVV", b"CVC", b"Pin", b"Passcode", b"passcode", b"PASSCODE")
 
 _PHRASE_NAMES = (
     "mnemonic",
@@ -128,7 +160,7 @@ _PHRASE_NAMES = (
     "bip39",
     "bip-39",
 )
-_PHRASE = re.compile(
+_PHRASE = lazy(
     r"(?i:[\w-]{0,12}(?:[ _-](?:phrases?|words?|seed|mnemonics?|recovery|secret|wallet|key|backup|for|of|my"
     r"|the|our|is|are|was|were"
     r"|metamask|ledger|bitcoin|ethereum|eth|btc|hardware|new|old|wallet's|reads|lautet|12|15|18|21|24|twelve"
@@ -147,26 +179,51 @@ _NO_SEED = frozenset(
 """Words of sentences that no list of seed words has (BIP-39, english.txt)."""
 
 
+_FOREIGN_LETTERS = lazy(f"[{''.join(sorted({name[0] for name in FOREIGN if not name[0].isascii()}))}ậ]")
+"""One of these stands in every one of FOREIGN."""
+
+_FOREIGN = lazy("|".join(map(re.escape, FOREIGN)))
+
+
+@lru_cache(maxsize=1)
+def foreign_names(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where the names of a password in other letters begin and end."""
+    if text.isascii() or not _FOREIGN_LETTERS.search(text):
+        return ()
+    return tuple(one.span() for one in _FOREIGN.finditer(text))
+
+
 def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield what sentences tell: passwords, logins, codes, PINs and the words that a wallet is made from."""
-    missing = absent(small)
-    for name in _TOLD_NAMES:
-        at = -1 if name in missing else small.find(name)
+    for name in held(small, _TOLD_NAMES):
+        at = small.find(name)
         while at >= 0:
             end = at + len(name)
             if not raw[at - 1 : at].isalpha() or raw[at : at + 1].isupper() or name in _WITHIN:
-                yield from _told(text, at, end, short=len(name) < 5)
+                yield from _told(text, at, end, short=len(name) < 5 or name in _WEAK)
             at = small.find(name, end)
-    if not text.isascii():
-        for foreign in FOREIGN:
-            at = text.find(foreign)
-            while at >= 0:
-                yield from _told(text, at, at + len(foreign), short=False)
-                at = text.find(foreign, at + 1)
+    for name in held(small, _AS):
+        for at in places(small, name):
+            if one := _ahead(text, at + name.rfind(b" ") + 1):
+                yield one
+    for at, end in foreign_names(text):
+        yield from _told(text, at, end, short=False)
+    for at in places(small, b"phrase"):
+        phrase = _WORDS.match(text, at + len("phrase")) if small[at - 4 : at] == b"pass" else None
+        if (
+            phrase
+            and not _NO_SEED & set(phrase["value"].lower().split())
+            and not is_ordinary(phrase["value"])
+        ):
+            yield Secret(*phrase.span("value"), "password")
     yield from _logins(text, raw, small)
     yield from _codes(text, raw, small)
 
 
+_WEAK = (b"clave ", b"clave:", b"chave ", b"chave:", b"chiave ", b"chiave:", b"klucz ", b"klucz:")
+"""Words for a key that mean a password where one follows."""
+
+_AS = (b"as pw", b"as the pw", b"as pass", b"as the pass", b"as my pw", b"als pw")
 _TOLD_NAMES = (
     *(name.encode() for name in PASSWORDS),
     b"pw:",
@@ -178,6 +235,7 @@ _TOLD_NAMES = (
     b"pass ",
     b"pw ",
     b"mdp",
+    *_WEAK,
 )
 _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", b"wachtwoord"})
 
@@ -200,6 +258,12 @@ def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
         one = _ahead(text, at)
     if one:
         yield one
+        return
+    if changed := _CHANGED.match(text, end):
+        for group in ("value", "second"):
+            value = (changed[group] or "").rstrip(_STOPS.replace("!", "").replace("?", ""))
+            if is_dense(value) and not is_ordinary(value) and not is_code(value):
+                yield Secret(changed.start(group), changed.start(group) + len(value), "password")
 
 
 def _beside(text: str, end: int) -> Secret | None:
@@ -211,12 +275,12 @@ def _beside(text: str, end: int) -> Secret | None:
             len(value) >= MIN_TOLD
             and not is_ordinary(value)
             and (is_safe(value) or (quoted and is_chosen(value)))
-            and not _is_code(value)
+            and not is_code(value)
         ):
             return Secret(side.start("value"), side.start("value") + len(value), "password")
     if below := _BELOW.match(text, end):
         value = below["value"].rstrip(_STOPS)
-        if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not _is_code(value):
+        if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not is_code(value):
             return Secret(below.start("value"), below.start("value") + len(value), "password")
     return None
 
@@ -227,21 +291,19 @@ def _ahead(text: str, at: int) -> Secret | None:
     # Without a digit nothing is a password by its place alone.
     if _DIGIT.search(text, low, at) and (ahead := _AHEAD.search(text[low:at])):
         value = ahead["value"].rstrip(_STOPS)
-        if is_safe(value) and not is_ordinary(value) and not _is_code(value):
+        if is_safe(value) and not is_ordinary(value) and not is_code(value):
             return Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")
     return None
 
 
-_SECOND = re.compile(rf"{_WORD}{{1,48}}?[ \t]{{0,3}}[/|,:;][ \t]{{0,3}}[\"'`]?(?P<value>{_WORD}{{6,128}}+)")
-_LOGIN_BEFORE = re.compile(
-    r"(?i)(?:login|user\w{0,4}|e?-?mail|account|id|name|konto|usr)[ \t]?[/&+|,-][ \t]?\Z"
-)
+_SECOND = lazy(rf"{_WORD}{{1,48}}?[ \t]{{0,3}}[/|,:;][ \t]{{0,3}}[\"'`]?(?P<value>{_WORD}{{6,128}}+)")
+_LOGIN_BEFORE = lazy(r"(?i)(?:login|user\w{0,4}|e?-?mail|account|id|name|konto|usr)[ \t]?[/&+|,-][ \t]?\Z")
 _STOPS = ".,;:!?)]}>*_"
 
 
 def _is_told(value: str, opening: str, verb: str, *, short: bool) -> bool:
     """Tell whether what a sentence gives a password is one: a word by itself only within quotes."""
-    if len(value) < MIN_TOLD or is_ordinary(value) or is_word(value) or _is_code(value):
+    if len(value) < MIN_TOLD or is_ordinary(value) or is_word(value) or is_code(value):
         return False
     if short:
         return is_safe(value)
@@ -259,14 +321,14 @@ def _is_told(value: str, opening: str, verb: str, *, short: bool) -> bool:
     )
 
 
-_CODE_LIKE = re.compile(
+_CODE_LIKE = lazy(
     r"[A-Za-z_][\w.]*\(|\w+[=<>]|.*(?:\.(?:py|md|ts|js|json|yaml|yml|txt|go|rs|html|env|toml|sh|com|org|net"
     r"|io)\b|://|::|->|\]\(|,\S)|\d+[-–]\d+$|[#@/.]"
     r"|[\w.-]+(?:/[\w.:{}-]+){2,}\Z"
 )
 
 
-def _is_code(value: str) -> bool:
+def is_code(value: str) -> bool:
     """Tell whether a word is a call, a file, an address or a range."""
     return bool(
         _CODE_LIKE.match(value) or UUID.match(value) or (HEX.fullmatch(value) and len(value) in {40, 64})
@@ -274,23 +336,18 @@ def _is_code(value: str) -> bool:
 
 
 def _logins(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    for name in _LOGIN_NAMES:
+    for name in held(small, _LOGIN_NAMES):
         at = small.find(name)
         while at >= 0:
             end = at + len(name)
             if not raw[at - 1 : at].isalpha() and (found := _LOGIN.match(text, end)):
                 value = found["value"].rstrip(_STOPS)
-                if (
-                    len(value) > MIN_TOLD
-                    and is_safe(value)
-                    and not is_ordinary(value)
-                    and not _is_code(value)
-                ):
+                if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not is_code(value):
                     yield Secret(found.start("value"), found.start("value") + len(value), "password")
             at = small.find(name, end)
 
 
-_LOGIN = re.compile(r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern)
+_LOGIN = lazy(r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern)
 _LOGIN_NAMES = tuple(
     b"login;logon;log in;logged in;signin;sign in;credential;creds;user/;user /;username/;username "
     b"/;user,;usr/;account:;"
@@ -301,11 +358,14 @@ _LOGIN_NAMES = tuple(
 
 
 def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    for name in _CODE_NAMES:
+    for name in held(small, _CODE_NAMES):
         at = small.find(name)
         while at >= 0:
             end = at + len(name)
             if not raw[at - 1 : at].isalpha():
+                groups = _GROUPS.match(text, end) if name in _OTP else None
+                if groups and any(map(str.isdigit, groups["value"])):
+                    yield Secret(*groups.span("value"), "code")
                 found = _CODE.match(text, end)
                 while found and _is_key_of_code(found["value"]):
                     yield Secret(*found.span("value"), "code")
@@ -313,7 +373,7 @@ def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                     found = _MORE_CODES.match(text, end)
             at = small.find(name, end)
     yield from _phrases(text, small)
-    for place in _PIN_PLACES:
+    for place in held(small, _PIN_PLACES):
         at = raw.find(place)
         while at >= 0:
             if found := _PIN.match(text, at):
@@ -322,7 +382,7 @@ def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
 
 def _phrases(text: str, small: bytes) -> Iterator[Secret]:
-    for name in _PHRASES:
+    for name in held(small, _PHRASES):
         at = small.find(name)
         while at >= 0:
             end = at + len(name)
@@ -334,7 +394,7 @@ def _phrases(text: str, small: bytes) -> Iterator[Secret]:
             at = small.find(name, end)
 
 
-_OF_WORDS = re.compile(r"(?i:phrase|word|mnemonic|recovery|bip|wallet)|[:=\uff1a]")
+_OF_WORDS = lazy(r"(?i:phrase|word|mnemonic|recovery|bip|wallet)|[:=\uff1a]")
 
 
 def _tells_words(lead: str, words: str) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from ragmem.domain.secret_values import Secret, is_mixed, stands_in
+from ragmem.domain.secret_values import Secret, is_mixed, is_random, stands_in
+from ragmem.domain.secret_words import lazy, letters, vocabulary, word_set
 
 _WEB = r"[A-Za-z0-9_-]"
 """The alphabet of base64 in addresses."""
@@ -134,6 +135,12 @@ SHAPES = (
     _shape("Telegram token", ":AA", rf"(?<=\d{{8}}:AA){_WEB}{{32,}}+", wide=True),
     _shape("Databricks token", "dapi dkea dose", rf"[0-9a-f]{{32}}(?:-\d)?{_END}"),
     _shape("Vault token", "hvs. hvb. hvr.", rf"{_WEB}{{24,}}+", wide=True),
+    _shape(
+        "Vault token",
+        "s.",
+        rf"(?=[A-Za-z]*\d[A-Za-z]*\d)[A-Za-z0-9]{{24}}(?:\.[A-Za-z0-9]{{5}})?{_END}",
+        wide=True,
+    ),
     _shape("Terraform token", ".atlasv1.", rf"(?<=[A-Za-z0-9]{{14}}.atlasv1.){_WEB}{{60,}}+", wide=True),
     _shape("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
     _shape("Notion token", "ntn_", r"[A-Za-z0-9]{40,}+"),
@@ -271,6 +278,9 @@ SHAPES = (
         "wallet key", "ed25519_sk1 ed25519e_sk1 root_xsk1 acct_xsk1 addr_xsk1 addr_sk1", r"[a-z0-9]{50,}+"
     ),
     _shape("wallet key", "edsk", rf"[1-9A-HJ-NP-Za-km-z]{{50,94}}{_END}"),
+    # Bitcoin's format for import, of a compressed and of an uncompressed key.
+    _shape("wallet key", "K L", rf"[1-9A-HJ-NP-Za-km-z]{{51}}{_END}"),
+    _shape("wallet key", "5H 5J 5K", rf"[1-9A-HJ-NP-Za-km-z]{{49}}{_END}"),
     # What is stored of a password: crypt(5), passlib, Django, Werkzeug, RFC 2307, PostgreSQL.
     _shape("password hash", "$2a$ $2b$ $2y$ $2x$", r"\d\d\$[./A-Za-z0-9]{40,53}", wide=True, sure=True),
     _shape("password hash", "$argon2", r"(?:id|i|d)\$[A-Za-z0-9+/=,$.-]{20,400}", wide=True, sure=True),
@@ -321,11 +331,21 @@ SHAPES = (
     _shape("password hash", ":::", r"(?<=[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::)", wide=True, sure=True),
 )
 
+_WORD = re.compile(r"[A-Za-z]+[^A-Za-z]+\Z")
 _BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
 """Beginnings before which a part of the secret stands, which goes with it."""
 
+_WIDE = [
+    # Where no letter may stand before a beginning and none follows its letters, they are a word.
+    (shape, lead, lead.encode(), letters(lead.encode()), bool(_WORD.match(lead)) and lead not in _BEFORE)
+    for shape in SHAPES
+    if shape.wide
+    for lead in shape.begins
+    if lead[0] not in "${"
+]
+
 MOST_BEFORE = 72
-_HEAD = re.compile(rf"[\w.~:-]{{1,{MOST_BEFORE}}}\Z")
+_HEAD = lazy(rf"[\w.~:-]{{1,{MOST_BEFORE}}}\Z")
 
 LONG = 1_024
 """Characters of a match in which no other one is looked for, so that the time stays linear."""
@@ -335,6 +355,8 @@ _TOKEN = bytes(
     ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "_-" else _BLANK
     for code in range(256)
 )
+
+_CAPITALS = bytes(ord("x") if 48 <= code <= 57 or 65 <= code <= 90 else _BLANK for code in range(256))
 
 
 def _lead_pattern(leads: Iterable[str]) -> re.Pattern[bytes]:
@@ -349,7 +371,7 @@ def _lead_pattern(leads: Iterable[str]) -> re.Pattern[bytes]:
         f"{first}(?<![A-Za-z0-9]{first})(?:{'|'.join(map(re.escape, sorted(rests)))})"
         for first, rests in sorted(by_first.items())
     )
-    return re.compile("|".join(branches).encode())
+    return lazy("|".join(branches).encode())
 
 
 _LEAD = _lead_pattern(lead for shape in SHAPES if not shape.wide for lead in shape.begins)
@@ -357,10 +379,9 @@ _BY_FIRST: dict[str, list[tuple[str, Shape]]] = {}
 for _one in SHAPES:
     for _begin in () if _one.wide else _one.begins:
         _BY_FIRST.setdefault(_begin[0], []).append((_begin, _one))
-_WIDE = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] not in "${"]
 _MARKED = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] in "${"]
 _MARKS = tuple(
-    re.compile(
+    lazy(
         (
             re.escape(mark)
             + "(?="
@@ -373,19 +394,21 @@ _MARKS = tuple(
 """What hashes of passwords begin with: many beginnings with the same mark are looked for at once."""
 
 
-def shaped(text: str, raw: bytes) -> Iterator[Secret]:
+def shaped(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets that have a shape of the table; `raw` is the text with ? for what is not ASCII.
 
     Only where RUN characters of a token stand in a row are beginnings looked for, but for those of the wide
     shapes, which are few.
     """
     yield from _in_runs(text, raw)
-    yield from _wide_ones(text, raw)
+    yield from _wide_ones(text, raw, small)
 
 
 def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
+    telling = raw.translate(_CAPITALS)
     for start, end in runs(raw.translate(_TOKEN), RUN):
-        at = start
+        # What has neither digits nor capitals is a name.
+        at = start if telling.find(b"x", start, end) >= 0 else end
         ends_in_dot = raw[end : end + 1] == b"."
         while lead := _LEAD.search(raw, at, end):
             place = at = lead.start()
@@ -412,10 +435,12 @@ def _marked_ones(text: str, raw: bytes) -> Iterator[Secret]:
                         yield secret
 
 
-def _wide_ones(text: str, raw: bytes) -> Iterator[Secret]:
+def _wide_ones(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     yield from _marked_ones(text, raw)
-    for shape, begin in _WIDE:
-        sought = begin.encode()
+    some, words = vocabulary(small), word_set(small)
+    for shape, begin, sought, run, whole in _WIDE:
+        if run not in (words if whole else some):
+            continue
         place = raw.find(sought)
         while place >= 0:
             following = place + 1
@@ -425,6 +450,59 @@ def _wide_ones(text: str, raw: bytes) -> Iterator[Secret]:
                 if secret := _secret(shape, found, begin):
                     yield secret
             place = raw.find(sought, following)
+
+
+def in_vendors(text: str, small: bytes) -> Iterator[Secret]:
+    """Yield what stands behind the name of a service and has no shape of its own: `Algolia admin ...`."""
+    words = word_set(small)
+    for name in (name for name in _VENDORS if name in words):
+        at = small.find(name)
+        while at >= 0:
+            end = at + len(name)
+            found = None if small[at - 1 : at].isalpha() else _OF_VENDOR.match(text, end)
+            if found and _is_key(found["value"], found["told"] or ""):
+                yield Secret(*found.span("value"), "secret")
+            at = small.find(name, end)
+
+
+_VENDORS = tuple(
+    name.encode()
+    for name in (
+        "adyen airtable algolia alchemy amplitude anthropic asana auth aws azure binance bitbucket brevo "
+        "bugsnag "
+        "buildkite cerebras circleci cloudflare cloudinary codecov coinbase cohere contentful datadog "
+        "deepgram "
+        "deepl deepseek digitalocean discord docker doppler dropbox elevenlabs etherscan fastly figma "
+        "firebase "
+        "fireworks freshdesk gemini ghost gitea github gitlab giphy google grafana groq helicone heroku "
+        "hetzner "
+        "honeycomb hubspot infura intercom jenkins jira kaggle klaviyo kraken langfuse linear linode "
+        "lokalise "
+        "mailchimp mailgun mailjet mapbox mistral mixpanel mongodb netlify newrelic ngrok notion okta openai "
+        "openrouter openweathermap ovh pagerduty perplexity pinecone plaid postmark pusher quicknode "
+        "razorpay "
+        "replicate resend rollbar scaleway segment sendgrid sendinblue sentry shodan shopify slack snyk "
+        "sonarqube "
+        "sparkpost spotify square stripe supabase telegram tiingo trello twilio twitch twitter typeform "
+        "unsplash "
+        "vercel vonage vultr weatherapi yandex zapier zendesk zoom"
+    ).split()
+)
+_OF_VENDOR = lazy(
+    r"(?i:'s|\.io|\.com|\.ai)?(?P<told>(?:[ \t_-]{1,2}(?:(?i:admin|api|key|token|secret|access|auth|live"
+    r"|prod|test"
+    r"|production|staging|write|read|master|personal|private|client|service|account|app|bot|pat|value|is|for"
+    r"|the|new|old)\b)){0,5})(?P<mark>[ \t]{0,2}(?:[:=]|->|\u2192|is\b)|(?=[ \t]))[ \t]{1,2}[\"'`]?"
+    r"(?P<value>[A-Za-z0-9_-]{20,128}+)(?![\w./:@-])"
+)
+_KEY_WORD = re.compile(r"(?i)key|token|secret|admin|\bpat\b|auth|bot")
+
+
+def _is_key(value: str, told: str) -> bool:
+    """Tell whether a value is random; what may be a hash or an id only where a word says that it is a key."""
+    plain = value.isalnum() and value != value.lower() and sum(map(str.isdigit, value)) > 1
+    sure = bool(_KEY_WORD.search(told)) and "-" not in value
+    return not stands_in(value) and is_random(value) and is_mixed(value) and (plain or sure)
 
 
 def _behind(found: re.Match[str]) -> int:

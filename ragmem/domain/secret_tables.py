@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.secret_names import PASSWORDS, absent
-from ragmem.domain.secret_sentences import FOREIGN
+from ragmem.domain.secret_names import PASSWORDS
+from ragmem.domain.secret_sentences import foreign_names
 from ragmem.domain.secret_values import (
     HEX,
     UUID,
@@ -15,6 +15,7 @@ from ragmem.domain.secret_values import (
     is_random,
     is_word,
 )
+from ragmem.domain.secret_words import held, lazy
 
 _ROW_ENDS = ("\n", "\\n", "<tr")
 
@@ -36,11 +37,11 @@ MIN_KEY = 16
 MOST_BREAK = 6
 """Characters of a break as JSON within JSON writes it."""
 
-_BREAK = re.compile(r"\r?\n|\\{1,2}r\\{1,2}n|\\{1,2}n")
-_RULE = re.compile(r"[\s|+:=│┃┼╪├┤╞╡┌┐└┘─━═┬┴╭╮╰╯_-]+")
+_BREAK = lazy(r"\r?\n|\\{1,2}r\\{1,2}n|\\{1,2}n")
+_RULE = lazy(r"[\s|+:=│┃┼╪├┤╞╡┌┐└┘─━═┬┴╭╮╰╯_-]+")
 """A line between the heading and the rows, or around them."""
 
-_WIDE_GAP = re.compile(r" {2,}")
+_WIDE_GAP = lazy(r" {2,}")
 _SEPARATORS = ("||", "|", "│", "┃", "\t", "\\t", ";", ",", "&")
 _FRAME = " \t|│┃*`\"'_\\+>#-"
 _CELL_MARKS = " \t*`\"'_\\"
@@ -51,7 +52,7 @@ _NAMES = tuple(
 )
 _KEYS = (b"api key", b"api_key", b"apikey", b"token", b"access key", b"private key", b"secret key")
 
-_HEADING = re.compile(
+_HEADING = lazy(
     r"(?:[\w.&/'-]{1,20}[ _/-]{1,3}){0,3}"
     r"(?:pass\w{0,10}|pwd?|pw|mdp|psk|secret\w{0,2}|[\w-]*pass(?:word|phrase|code)|kennwort|senha|wachtwoord"
     r"|parola|has.o|heslo"
@@ -61,12 +62,12 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 
-_ROW = re.compile(r"<tr\b", re.IGNORECASE)
-_TAG_CELL = re.compile(
+_ROW = lazy(r"<tr\b", re.IGNORECASE)
+_TAG_CELL = lazy(
     r"<t[dh]\b[^<>]{0,120}>(?P<cell>[^<]{0,200}(?:<(?!/?t[dhr])[^<>]{0,80}>[^<]{0,200}){0,4})</?t",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"<[^<>]{1,80}>")
+_TAG = lazy(r"<[^<>]{1,80}>")
 
 
 def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
@@ -89,7 +90,7 @@ def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     yield from _in_one_line(text, raw)
 
 
-_FLAT_RULE = re.compile(r"\|(?:[ \t]?:?-{2,60}:?[ \t]?\|){2,12}")
+_FLAT_RULE = lazy(r"\|(?:[ \t]?:?-{2,60}:?[ \t]?\|){2,12}")
 MOST_FLAT = 2_000
 """Characters of the rows of a table that stands in one line."""
 
@@ -105,7 +106,10 @@ def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
                 low = max(text.rfind("\n", 0, at) + 1, at - MOST_LINE)
                 names = [name.strip(_FRAME) for name in text[low:at].split("|")[-count:]]
                 stop = text.find("\n", rule.end(), rule.end() + MOST_FLAT)
-                rows = text[rule.end() : stop if stop >= 0 else rule.end() + MOST_FLAT].split("|")
+                stop = stop if stop >= 0 else rule.end() + MOST_FLAT
+                # The next table has headings of its own.
+                following = _FLAT_RULE.search(text, rule.end(), stop)
+                rows = text[rule.end() : following.start() if following else stop].split("|")
                 for column in range(len(names)):
                     if (
                         names[column].isascii()
@@ -117,7 +121,7 @@ def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
             at = raw.find(sought, behind)
 
 
-_PASSWORD = re.compile("|".join(re.escape(name) for name in (*PASSWORDS, "pass", "pw")), re.IGNORECASE)
+_PASSWORD = lazy("|".join(re.escape(name) for name in (*PASSWORDS, "pass", "pw")), re.IGNORECASE)
 
 
 def _of_flat(rows: list[str], at: int, column: int, names: list[str]) -> Iterator[Secret]:
@@ -129,21 +133,15 @@ def _of_flat(rows: list[str], at: int, column: int, names: list[str]) -> Iterato
 
 
 def _headings(text: str, raw: bytes, small: bytes) -> Iterator[tuple[int, int, bool]]:
-    missing = absent(small)
-    for name in _NAMES + _KEYS:
-        at = -1 if name in missing else small.find(name)
+    for name in held(small, _NAMES + _KEYS):
+        at = small.find(name)
         while at >= 0:
             end = at + len(name)
             # What stands alone in its cell has a mark or a blank at both sides.
             if _may_end(raw, small, at, end):
                 yield at, end, name in _KEYS or name == b"secret"
             at = small.find(name, end)
-    if not text.isascii():
-        for foreign in FOREIGN:
-            at = text.find(foreign)
-            while at >= 0:
-                yield at, at + len(foreign), False
-                at = text.find(foreign, at + 1)
+    yield from ((at, end, False) for at, end in foreign_names(text))
 
 
 _ENDS = b"|\t,;\n\r\\<*`\"' )?:sceart&_="
@@ -283,7 +281,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
         start = found.end()
 
 
-_OTHERS = re.compile(
+_OTHERS = lazy(
     r"user|login|e?-?mail|name|host|server|account|konto|benutzer|nutzer|utilisateur|usuario|utente|usu.rio"
     r"|gebruiker"
     r"|service|system|url|site|dienst|role|rolle|env|stage|database|db|ip|id|client|app|port|website|who|wer"

@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from ragmem.domain.secret_words import lazy
+
 MIN_ENTROPY = 3.0
 """Bits a character that a random value has at least; a short one 80 % of what it can have."""
 
@@ -17,6 +19,7 @@ MIN_LETTERS = 3
 READ = 64
 """Characters of a value in which the words that make it a placeholder are looked for."""
 
+MIN_DENSE = 8
 MIN_STRONG = 10
 """Characters of a password that is known as one without quotes or an equals sign before it."""
 
@@ -26,7 +29,7 @@ _PLACEHOLDERS = tuple(
 )
 """Words and marks by which a value says that it is none."""
 
-_TRIAL = re.compile(
+_TRIAL = lazy(
     r"(?:(?:my|your|our|the|some|any|new|old|an?|bad|good|wrong|weak|strong|super|very|top|test|user|admin|db"
     r"|root"
     r"|client|app|fake|dummy|mock|real|plain|hashed|current|correct|valid|invalid|temp|wifi"
@@ -76,18 +79,22 @@ _WORDS = frozenset(
 )
 """What stands behind a telling name and is no value of it: types, states, algorithms, words of code."""
 
-_ABOUT = re.compile(
+_ABOUT = lazy(
     r"pass|pwd|secret|token|\bkey|_key|Key|auth|login|user|field|input|label|hash|prompt|required|valid"
     r"|config"
     r"|setting|forgot|confirm|reset|encrypt|param|placeholder",
 )
 """Within a name in code, that stands where a value could."""
 
-UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
-_RUN = re.compile(r"[A-Za-z0-9]+")
-_TURN = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_REFERENCE = re.compile(
+UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+HEX = lazy(r"[0-9a-f]+", re.IGNORECASE)
+_RUN = lazy(r"[A-Za-z0-9]+")
+_TURN = lazy(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_SOUP = lazy(r"[^\w\s./:,;()\[\]-]")
+MIN_SOUP = 6
+"""Marks in a value that no name, path, address or call has."""
+
+_REFERENCE = lazy(
     r"\$\{|\$\(|\$\$|\$\w+(?::\w+)?\Z|%\(|%\{|%[\w-]+%?\Z|@[\w.]+\Z|@\{|&\w+;?\Z|~/|\.{0,2}/|\.[\w.]+\Z"
     r"|!\w+\b[ .]"
     r"|[a-z][a-z0-9+.-]{1,12}://"
@@ -95,8 +102,9 @@ _REFERENCE = re.compile(
     r"|(?:vault|env|secret|ref|arn|op|ssm|file|path|keychain|aws|gcp):\S"
     r"|[A-Za-z_][\w.]*\([^()]*\)?\Z"
     r"|\$\w+/|\{[A-Za-z_]\w*\}[\w.-]*\Z|\d+(?:\.\d+){2,}\Z|[A-Za-z_]\w*\["
-    r"|(?=[A-Z]\w*(?:Key|Bearer|Type|Form|Request|Response|Config|Error|Exception|Params|Client|Service|Provider))"
-    r"[A-Z][A-Za-z]*\d{0,2}(?:[A-Z][a-z]{2,})+\Z"
+    r"|(?=_?[A-Z]\w*(?:Key|Bearer|Type|Form|Request|Response|Config|Error|Exception|Params|Client|Service"
+    r"|Provider))"
+    r"_?[A-Z][A-Za-z]*\d{0,2}(?:[A-Z][a-z]{2,})+(?:_?T)?\Z"
     r"|[A-Za-z_]\w*!?(?:(?:\??\.|::|->)[A-Za-z_]\w*!?)+\Z"
 )
 """The beginning of a path, an address or a variable; an OID; a name in capitals or of a type; other code."""
@@ -145,7 +153,9 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Tell whether letters and digits change as in a random string, and are as many different ones."""
-    turns = len(_TURN.findall(value))
+    marks = len(_SOUP.findall(value))
+    # Marks among letters are turns as well, where there are more of them than a name has.
+    turns = len(_TURN.findall(value)) + (marks if marks >= MIN_SOUP else 0)
     counts = Counter(value)
     entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
     return turns >= max(2, MIN_TURNS * len(value)) and entropy >= min(
@@ -194,9 +204,14 @@ _LETTER = _LOWER | _UPPER
 _ALL = _LETTER | _DIGIT | _MARK
 
 
+def is_dense(value: str) -> bool:
+    """Tell whether a value is a password wherever it stands alone: all sorts of letters, or random ones."""
+    return len(value) >= MIN_DENSE and (_kinds(value) == _ALL or (is_safe(value) and is_random(value)))
+
+
 def _kinds(value: str) -> int:
     found = 0
-    for one in value:
+    for one in set(value):
         if one.islower():
             found |= _LOWER
         elif one.isupper():

@@ -31,7 +31,8 @@ HINTS = tuple(
     "vault bao aws gcloud "
     "az kubectl oc gopass op\x20 bw rbw fly gh doppler chamber sops openssl pwgen terraform tofu "
     "pulumi gpg git "
-    "npm".split()
+    "npm kty basic phrase community key- unseal obscure oathtool chap wpa slappasswd pm2 hmac wallet fernet "
+    "openai anthropic stripe jdbc".split()
 )
 """One of these, in small letters, stands in every text that holds a secret without a long token."""
 
@@ -47,6 +48,13 @@ _TOKEN = bytes(
 )
 
 
+PHRASE = 12
+"""Words of three to eight letters in a row that may be those of a wallet."""
+
+_WORD = bytes(code if 97 <= code <= 122 else ord(" ") for code in range(256))
+_OF_WALLET = bytes(ord("x") if 3 <= length <= 8 else ord(" ") for length in range(256))
+
+
 def may_hold_a_secret(text: str) -> bool:
     """Tell whether it is worth looking; False only for what `purified_text` would leave as it is."""
     raw = text.encode("ascii", "replace")
@@ -57,8 +65,13 @@ def may_hold_a_secret(text: str) -> bool:
         return True
     if raw.count(b"?") != text.count("?"):  # names in other letters, and letters that are not seen
         return True
-    small = raw.lower().decode("ascii")
-    return any(hint in small for hint in HINTS)
+    small = raw.lower()
+    ascii_text = small.decode("ascii")
+    if any(hint in ascii_text for hint in HINTS):
+        return True
+    # The words of a wallet, which need nothing beside them.
+    lengths = bytes(min(len(word), 255) for word in small.translate(_WORD).split())
+    return b"x" * PHRASE in lengths.translate(_OF_WALLET)
 
 
 def cleaned(

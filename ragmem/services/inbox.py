@@ -112,7 +112,7 @@ def drain(
         for path in batch:
             if len(items) >= AT_LEAST and _is_late(began, limits):
                 break
-            item = _read(path, catalog, settings, projects, commits, done, now=now)
+            item = _read(path, catalog, settings, projects, commits=commits, done=done, now=now)
             if item is not None:
                 items.append(item)
             elif _set_aside(path):
@@ -194,9 +194,9 @@ def _read(
     catalog: Catalog,
     settings: Settings,
     projects: ProjectFinder,
+    *,
     commits: CommitDates,
     done: Drained,
-    *,
     now: datetime,
 ) -> _Item | None:
     """Return what a file says; None where it is no write. One that has gone says nothing."""

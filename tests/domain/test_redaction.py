@@ -269,6 +269,9 @@ def test_a_part_holds_no_letter_of_a_secret_of_the_whole(text, start, length):
 
 
 SIZE = 100_000
+SLOW = 0.04
+"""Seconds for a fourth of it."""
+
 HOSTILE = [
     "sk-",
     "-eyJ",
@@ -379,24 +382,38 @@ HOSTILE = [
     "\uff50",
     'password", "value": "',
     "password:\n  ",
+    "vault login aB3d ",
+    "## Passwords\n",
+    "## Passwords\n- a: Tide8158!\n",
+    "Password\n",
+    '{"kty"',
+    "enable secret 5 ",
+    'passphrase is "a b ',
+    "2fa:",
+    "Basic YTpiYg== ",
+    "token: aB3dE5gH7jK9mN1pQrS\n",
+    "ocean tilt mango crisp ladder ",
+    'Wallet("',
+    "algolia key ",
+    "password from a ",
+    "as pw ",
+    "jdbc:oracle:thin:a/",
 ]
 
 
 @pytest.mark.parametrize("part", HOSTILE)
 def test_no_text_takes_more_than_linear_time(part):
     text = (part * (SIZE // len(part) + 1))[:SIZE]
-    fourth = text[: SIZE // 4]
 
     def cost(of: str) -> float:
-        tries = []
-        for _ in range(2):
-            started = time.thread_time()
-            find_secrets(of)
-            tries.append(time.thread_time() - started)
-        return min(tries)
+        started = time.thread_time()
+        find_secrets(of)
+        return time.thread_time() - started
 
+    # What is slow on a short text shows its growth there; only what is quick needs a long one.
+    size = SIZE if cost(text[: SIZE // 4]) < SLOW else SIZE // 4
     # Four times the text takes four times as long; sixteen times would be quadratic.
-    assert cost(text) < max(0.05, 8 * cost(fourth))
+    assert any(cost(text[:size]) < max(0.05, 8 * cost(text[: size // 4])) for _ in range(3))
 
 
 def test_a_secret_is_a_span_of_the_text():

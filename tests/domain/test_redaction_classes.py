@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secret_values import is_random
 
 redact = DEFAULT.redact
 
@@ -187,3 +190,74 @@ def test_a_secret_is_found_in_disguise(text):
 )
 def test_ordinary_code_and_docs_stay(text):
     assert redact(text) == (text, 0)
+
+
+DIRECT = [
+    "enable secret 5 VALUE",
+    " password 7 04480E051A33491E",
+    "requirepass VALUE",
+    "snmp-server community VALUE RO",
+    "vault login VALUE",
+    "ngrok config add-authtoken VALUE",
+    "## Passwords\n\n- router: VALUE!\n- nas: VALUE!",
+    "Password\nVALUE!\n",
+    '{"kty":"oct","k":"VALUETide77xz"}',
+    '{"kty": "EC", "x": "abcdefabcdefabcdef12", "d": "VALUETide77xz"}',
+    'new ethers.Wallet("0x4b1dTide77VALUE"); new Wallet("VALUETide77VALUE")',
+    "I changed the password from VALUE! to VALUE?",
+    "le mot de passe c'est VALUE",
+    "He cambiado la contrase\u00f1a a VALUE!",
+    "SSHPASS=VALUE sshpass -e ssh h",
+    'token = """\nVALUEVALUE\n"""',
+    "jdbc:oracle:thin:scott/VALUE@//db:1521/X",
+    "Algolia admin key: VALUEVALUEVALUE",
+    "try VALUE as pw",
+    "\u23fa Bash(printenv DB_PASSWORD)\n  \u23bf  VALUE",
+]
+
+
+@pytest.mark.parametrize("text", DIRECT)
+def test_a_secret_is_found_behind_a_word_of_a_configuration_or_above_it(text):
+    told, count = redact(text.replace("VALUE", "Tide77xzQ99"))
+    assert count
+    assert "xzQ99" not in told
+    assert "04480E" not in told
+
+
+PHRASE = "ribbon velvet orbit canyon hazard puzzle minor stove lecture arrow dune fossil"
+
+
+@pytest.mark.parametrize("between", [" ", ", ", "\n", "\n- ", " | ", " 7. "])
+def test_the_words_of_a_wallet_need_no_name_before_them(between):
+    told, count = redact(f"we keep it: {between.join(PHRASE.split())}")
+    assert count
+    assert not [word for word in PHRASE.split() if word in told]
+    # One word that is in no list of a wallet makes it an ordinary sentence.
+    text = between.join([*PHRASE.split()[:6], "was", *PHRASE.split()[6:]])
+    assert redact(text) == (text, 0)
+
+
+def test_a_generated_password_without_a_digit_is_found():
+    assert redact('Passwort => "yKFWgYzXETsyqXDfdXPb"') == ('Passwort => "[redacted: password]"', 1)
+
+
+DRESS = st.sampled_from(["", '"', "'", "`", "**"])
+AROUND = st.sampled_from(["{}", "> {}", "- {}", "note:\n{}\nend", "1. {}", "\t{}"])
+NAMES = st.sampled_from(["password", "DB_PASSWORD", "apiKey", "client_secret", "Passwort", "mot de passe"])
+MARKS = st.sampled_from(["=", ": ", " = ", ":", " => "])
+
+
+ABC = "abcdefghkmnpqrstuvwxyzABCDEFGHKMNPQRSTUVWXYZ23456789"
+VALUES = st.text(ABC, min_size=20, max_size=40).filter(lambda one: is_random(one) and not one.isalpha())
+HIDDEN = st.sampled_from(["", "\u200b", "\u00ad", "\u2060"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, st.tuples(NAMES, MARKS, DRESS, AROUND), st.integers(0, 15), HIDDEN)
+def test_a_value_of_a_telling_name_is_found_in_each_dress(value, look, place, hidden):
+    name, mark, dress, around = look
+    dressed = value[:place] + hidden + value[place:]
+    told, count = redact(around.format(f"{name}{mark}{dress}{dressed}{dress}"))
+    assert count
+    assert place < 4 or value[:place] not in told
+    assert value[place:] not in told

@@ -327,3 +327,27 @@ def test_how_the_assistant_was_started_is_known_where_reading_goes_on(tmp_path: 
     (left, *_) = steps(path, position=first.position, carried=first.carried, ended=True)
     assert left.exchange is not None
     assert left.exchange.entry == "sdk-py"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "printenv DB_PASSWORD; make lint",
+        "cat /run/secrets/db && ./migrate.sh",
+        "vault kv get -field=pw secret/db; false",
+    ],
+)
+def test_a_failed_command_that_prints_a_secret_leaves_nothing_of_its_last_line(
+    tmp_path: Path, command: str
+) -> None:
+    records = [
+        asks("u1", QUESTION),
+        says("a1", uses("Bash", command=command)),
+        gives("u2", "Exit code 1\nswordfish", failed=True),
+    ]
+    (found,) = exchanges(write(tmp_path / "s.jsonl", records))
+    assert "swordfish" not in str(found)
+    # Of any other command the last line tells why it failed.
+    records[1] = says("a1", uses("Bash", command="./migrate.sh"))
+    (found,) = exchanges(write(tmp_path / "s.jsonl", records))
+    assert "swordfish" in str(found)

@@ -8,6 +8,7 @@ from ragmem.domain.exchanges import BEYOND, clip
 from ragmem.domain.framing import FRAME_TAG
 from ragmem.domain.purity import purified_text
 from ragmem.domain.redaction import Redactor
+from ragmem.domain.secret_commands import prints_secret
 from ragmem.domain.transcript import Act, Deed
 from ragmem.readers.transcripts.tools import Call
 
@@ -111,7 +112,7 @@ def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redacto
     told = [_kept(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
     acts.extend(Act(Deed.REPORTED, line) for line in dict.fromkeys(told))
     if broken or bad:
-        acts.extend(Act(Deed.FAILED, line) for line in _errors(text, redactor) if line not in told)
+        acts.extend(Act(Deed.FAILED, line) for line in _errors(text, call, redactor) if line not in told)
     # A commit that its result names needs no command.
     named = bool(commits) and all(act.deed is Deed.RAN for act in call.acts)
     return Outcome(tuple(acts), tuple(commits), pulls, undone=named)
@@ -134,15 +135,18 @@ def _exit_code(text: str) -> int | None:
     return None
 
 
-def _errors(text: str, redactor: Redactor) -> list[str]:
-    """Return the lines that name an error, the first ones and the last; without such, the last line."""
+def _errors(text: str, call: Call, redactor: Redactor) -> list[str]:
+    """Return the lines that name an error, the first ones and the last; without such, the last line.
+
+    The last line of a command that prints a secret may be that.
+    """
     lowered = text.lower()
     first = sorted(at for word in _ERRORS for at in _places(lowered, word))
     last = max((lowered.rfind(word) for word in _ERRORS), default=-1)
     named = list(dict.fromkeys(filter(None, (_line(text, at, redactor) for at in first))))[: MAX_LINES - 1]
     if last >= 0 and (line := _line(text, last, redactor)):
         named = list(dict.fromkeys((*named, line)))
-    if named:
+    if named or any(prints_secret(act.text) for act in call.acts):
         return named
     # A line of a key, or of a manifest, tells by itself of no secret: what stands before it has to.
     rest = purified_text(text[-LOOKED_AT:], redactor).splitlines()[-20:]

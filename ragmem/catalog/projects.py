@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.machine import prefix_of
+from ragmem.domain.model import NO_PROJECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +282,15 @@ class Projects:
             return dict(
                 connection.execute("SELECT alias, name FROM project_aliases ORDER BY alias").fetchall()
             )
+
+    def sessions(self) -> dict[str, str]:
+        """Return session of an assistant -> the one project that its transcripts belong to."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT session, min(project) FROM transcripts WHERE session <> '' AND project <> ''"
+                " GROUP BY session HAVING min(project) = max(project)"
+            ).fetchall()
+        return {session: project for session, project in rows if project not in NO_PROJECTS}
 
     def folders(self) -> dict[str, str]:
         """Return path -> project, of all paths at which any was seen on this machine."""

@@ -18,6 +18,9 @@ FOLDER_KEYS = (
 PATH_KEYS = ("path",)
 """May be a path within a project, and as well one that tells nothing of it."""
 
+SESSION_KEYS = ("session_id", "sessionid", "session")
+"""Name the session of an assistant that made the text."""
+
 HEAD_LINES = 40
 """Lines at the head of a text in which it may say to what it belongs."""
 

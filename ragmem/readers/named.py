@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER, Draft, Scope, digest, memory_id
-from ragmem.domain.named_projects import Statement, addresses_in, in_fields, in_head, paths_in
+from ragmem.domain.named_projects import SESSION_KEYS, Statement, addresses_in, in_fields, in_head, paths_in
 from ragmem.readers.git import normalize_remote
 from ragmem.readers.roots import candidates
 from ragmem.readers.scope import ProjectFinder
@@ -43,12 +43,17 @@ class Directory(Protocol):
     def folders(self) -> Mapping[str, str]:
         """Return path -> project, on this machine."""
 
+    def sessions(self) -> Mapping[str, str]:
+        """Return session of an assistant -> project."""
+
 
 class NamedProjects:
     """Finds the project that a text names among those that the catalog, or this run, knows."""
 
     def __init__(self, finder: ProjectFinder, directory: Directory | None) -> None:
         self._finder = finder
+        self._directory = directory
+        self._sessions: Mapping[str, str] | None = None
         self._home = finder.home
         self._given: dict[str, set[str]] = {}
         self._derived: dict[str, set[str]] = {}
@@ -96,7 +101,7 @@ class NamedProjects:
         return replace(draft, scope=Scope(project), id=own)
 
     def project_of(self, fields: Mapping[str, str], text: str, path: Path, spec: SourceSpec) -> str:
-        """Return the project that a text names: by its fields, its head, its paths, or else its folder.
+        """Return the project that a text names: by fields, its head, session, paths, or else its folder.
 
         What names a project that nobody knows, or several, belongs to none. Never raises.
         """
@@ -106,6 +111,8 @@ class NamedProjects:
                 return found.pop() if len(found) == 1 else UNASSIGNED
             if any(self._binds(one) for one in said):
                 return UNASSIGNED
+        if project := self._of_session(fields):
+            return project
         counts = Counter(self._mentioned(text))
         if counts:
             project, most = counts.most_common(1)[0]
@@ -152,6 +159,15 @@ class NamedProjects:
         folder = Path(place) if _is_there(Path(place)) else resolve_slug(slug_of(place), self._home)
         found = self._finder.known_project_of(folder) if folder else None
         return found.id if found else ""
+
+    def _of_session(self, fields: Mapping[str, str]) -> str:
+        """Return the project of the session that made a text, where its transcript was read."""
+        session = next((fields[key] for key in SESSION_KEYS if fields.get(key)), "")
+        if not session or self._directory is None:
+            return ""
+        if self._sessions is None:
+            self._sessions = self._directory.sessions()
+        return self._sessions.get(session, "")
 
     def _mentioned(self, text: str) -> Iterable[str]:
         for path in paths_in(text):

@@ -6,12 +6,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ragmem.catalog.transcripts import Transcript
 from ragmem.config import SourceSpec
 from ragmem.domain.model import UNASSIGNED, USER, Draft, Scope
 from ragmem.readers.named import NamedProjects
 from ragmem.readers.scope import ProjectFinder
 
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
 REASON = "We decided to keep the {} at port 8443 because the proxy of the harbour office blocks all others."
 
 
@@ -146,6 +150,33 @@ def test_a_project_that_becomes_known_takes_what_has_named_it(ragmem, home):
     (home / "repos" / "lighthouse" / "CLAUDE.md").write_text(f"# L\n\n{REASON.format('lamp rules')}\n")
     seeded(ragmem)
     assert projects_of(ragmem)["A"][1] == "lighthouse"
+
+
+def test_a_text_belongs_to_the_project_of_the_session_that_made_it(memory):
+    read = Transcript("/t/a.jsonl", "claude", "s1", "tide-1", "h", 1, 1, 1, 1, "{}", "r1", NOW)
+    memory.catalog.prepare()
+    for path, session, project in (
+        ("a", "s1", "tide-1"),
+        ("b", "s2", "tide-1"),
+        ("c", "s2", "quay-2"),
+    ):
+        memory.catalog.transcripts.keep(replace(read, path=path, session=session, project=project))
+    named = NamedProjects(ProjectFinder(memory.home), memory.catalog.projects)
+    spec = SourceSpec("mine", ("~/x/*.md",), base=memory.home, scope="named")
+    place = memory.home / "x" / "a.md"
+    assert named.project_of({"session_id": "s1"}, "", place, spec) == "tide-1"
+    assert named.project_of({"session_id": "s2"}, "", place, spec) == UNASSIGNED
+    assert named.project_of({"session_id": "s1", "project": "elsewhere"}, "", place, spec) == UNASSIGNED
+
+
+@given(
+    st.dictionaries(st.sampled_from(["project", "cwd", "path", "repo", "session_id"]), st.text()), st.text()
+)
+def test_whatever_a_text_says_it_belongs_to_what_is_known_or_to_none(fields, text):
+    finder = ProjectFinder(Path("/nowhere/home"))
+    spec = SourceSpec("mine", ("~/x/*.md",), base=Path("/nowhere"), scope="named")
+    found = NamedProjects(finder, None).project_of(fields, text, Path("/nowhere/home/x/a.md"), spec)
+    assert found in {UNASSIGNED, USER, *(one.id for one in finder.found())}
 
 
 def test_what_was_forgotten_stays_so_when_it_gets_a_project(ragmem, home):

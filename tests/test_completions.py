@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from interactive_shells import NEEDS, SHELLS, Shell, environment
 
+from ragmem.catalog import project_joins
+from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.operational.file import OPERATIONAL_NAME
 from ragmem.cli.app import COMMANDS, load_command
 from ragmem.complete import FINDERS, complete, memories, names
@@ -99,6 +101,12 @@ def home(tmp_path_factory):
     )
     (home / "some-notes.md").touch()
     (home / "some-folder").mkdir()
+    with closing(Catalog.at(home / "data", busy_timeout=2)) as catalog:
+        catalog.projects.remember(
+            "harbour-1", name="harbour", root="/repos/harbour", remote="git.example/sam/harbour"
+        )
+        catalog.projects.remember("quay-2", name="quay", root="/repos/quay")
+        project_joins.adopt(catalog.database, "quay-2", "harbour-1")
     # The table of the LightRAG store, which takes seconds to load; the columns are its own.
     with closing(sqlite3.connect(home / "data" / "memory.db")) as database, database:
         database.execute(
@@ -402,6 +410,11 @@ def at_home(home, monkeypatch):
         ("source", "refl", ["reflections"]),
         ("source", "inge", ["ingest"]),
         ("project", "us", ["user"]),
+        ("project", "una", ["unassigned"]),
+        ("project", "har", ["harbour"]),
+        ("project", "qu", []),
+        ("part", "", ["/repos/harbour", "/repos/quay", "git.example/sam/harbour", "quay-2"]),
+        ("folder", "/repos/q", ["/repos/quay"]),
         ("run", "", []),
         ("unknown", "", []),
     ],

@@ -3,7 +3,7 @@
 The graph of code is not among it: every machine makes it from its own files.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from ragmem.catalog.archive import Archive
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.files import GONE, SeenFile
+from ragmem.catalog.forgotten import forgotten_texts, keep_forgotten, want_all_again
 from ragmem.catalog.machine import prefix_of
 from ragmem.catalog.memories import Memories
 from ragmem.catalog.projects import lead
@@ -69,6 +70,41 @@ class Project:
     root_commit: str
     remote: str
     paths: tuple[str, ...]
+    named: bool = False
+    remotes: Mapping[str, bool] | None = None
+    """All that lead to it, and whether a person said so; None where the export did not tell."""
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A former project: what it was called, which it is now, and as JSON what led to it."""
+
+    id: str
+    project: str
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A memory that was moved: the id that its place would give it, its own, and its project before."""
+
+    place: str
+    memory: str
+    former: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A text that a person forgot, by its hash, and the run that did it."""
+
+    id: str
+    run: str
+
+
+Tie = Alias | Move | Forgotten
+"""What holds projects and memories together beside themselves."""
 
 
 LogRow = tuple[int, str, str]
@@ -154,7 +190,17 @@ class Contents:
             for path, project in connection.execute("SELECT path, project FROM project_paths"):
                 if path.startswith(here):
                     paths.setdefault(project, []).append(path.removeprefix(here))
-            rows = connection.execute("SELECT id, name, root, root_commit, remote FROM projects").fetchall()
+            rows = connection.execute(
+                "SELECT id, name, root, root_commit, remote, named FROM projects"
+            ).fetchall()
+            remotes: dict[str, dict[str, bool]] = {}
+            for remote, project, pinned in connection.execute(
+                "SELECT remote, project, pinned FROM project_remotes"
+            ):
+                remotes.setdefault(project, {})[remote] = bool(pinned)
+            commits: dict[str, list[str]] = {}
+            for commit, project in connection.execute("SELECT root_commit, project FROM project_commits"):
+                commits.setdefault(project, []).append(commit)
             if not selection.whole:
                 wanted = {
                     project
@@ -164,9 +210,42 @@ class Contents:
                 }
                 rows = [row for row in rows if row[0] in wanted]
         return [
-            Project(identifier, name, root, commit, remote, tuple(sorted(paths.get(identifier, []))))
-            for identifier, name, root, commit, remote in sorted(rows)
+            Project(
+                identifier,
+                name,
+                root,
+                commit,
+                remote,
+                tuple(sorted(paths.get(identifier, []))),
+                bool(named),
+                dict(sorted(remotes.get(identifier, {}).items())),
+                tuple(sorted(commits.get(identifier, []))),
+            )
+            for identifier, name, root, commit, remote, named in sorted(rows)
         ]
+
+    def aliases(self, selection: Selection = EVERYTHING) -> list[Alias]:
+        """Return the former projects in the order of their ids: all, or those of the selected memories'."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT alias, project, name, detail FROM project_aliases").fetchall()
+        wanted = None if selection.whole else {project.id for project in self.projects(selection)}
+        return [Alias(*row) for row in sorted(rows) if wanted is None or row[1] in wanted]
+
+    def moves(self, selection: Selection = EVERYTHING) -> list[Move]:
+        """Return which memories were moved, in the order of their places: all, or those that are selected."""
+        condition, parameters = selection.condition()
+        only = "" if selection.whole else f" WHERE memory IN (SELECT m.id FROM memories m WHERE {condition})"
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT place, memory, former FROM project_moves{only}",
+                [] if selection.whole else parameters,
+            ).fetchall()
+        return [Move(*row) for row in sorted(rows)]
+
+    def forgotten(self) -> list[Forgotten]:
+        """Return the texts that a person forgot, in the order of their hashes."""
+        with self._database.read() as connection:
+            return [Forgotten(*row) for row in forgotten_texts(connection)]
 
     def files(self) -> list[SeenFile]:
         """Return the files that this machine has seeded and still has, in the order of source and path."""
@@ -200,7 +279,7 @@ class Contents:
         """Add projects and paths; what is known stays as it is, unless `replace`. Return the new projects."""
         update = (
             "UPDATE SET name = excluded.name, root = excluded.root, root_commit = excluded.root_commit,"
-            " remote = excluded.remote"
+            " remote = excluded.remote, named = excluded.named"
         )
         added = 0
         here = prefix_of(self._database)
@@ -209,9 +288,16 @@ class Contents:
                 known = connection.execute("SELECT 1 FROM projects WHERE id = ?", (project.id,)).fetchone()
                 added += known is None
                 connection.execute(
-                    "INSERT INTO projects (id, name, root, root_commit, remote) VALUES (?,?,?,?,?)"
+                    "INSERT INTO projects (id, name, root, root_commit, remote, named) VALUES (?,?,?,?,?,?)"
                     f" ON CONFLICT (id) DO {update if replace else 'NOTHING'}",
-                    (project.id, project.name, project.root, project.root_commit, project.remote),
+                    (
+                        project.id,
+                        project.name,
+                        project.root,
+                        project.root_commit,
+                        project.remote,
+                        int(project.named),
+                    ),
                 )
                 connection.executemany(
                     "INSERT INTO project_paths (path, project, root_commit, remote) VALUES (?,?,?,?)"
@@ -222,8 +308,48 @@ class Contents:
                         for path in project.paths
                     ],
                 )
-                lead(connection, project.id, project.root_commit, project.remote)
+                if project.remotes is None:
+                    lead(connection, project.id, project.root_commit, project.remote)
+                for commit in project.commits:
+                    lead(connection, project.id, commit, "")
+                connection.executemany(
+                    "INSERT INTO project_remotes (remote, project, pinned) VALUES (?,?,?)"
+                    " ON CONFLICT (remote, project) DO NOTHING",
+                    [(remote, project.id, int(pinned)) for remote, pinned in (project.remotes or {}).items()],
+                )
         return added
+
+    def clear_ties(self) -> None:
+        """Forget what leads to projects, which memories were moved, and what was forgotten."""
+        with self._database.write() as connection:
+            for table in ("project_remotes", "project_commits", "project_aliases", "project_moves"):
+                connection.execute(f"DELETE FROM {table}")
+            want_all_again(connection)
+
+    def write_ties(self, ties: Iterable[Tie]) -> None:
+        """Add what holds projects and memories together; what is known stays as it is.
+
+        A project that has memories here under its own id has not been joined with another.
+        """
+        with self._database.write() as connection:
+            for tie in ties:
+                match tie:
+                    case Alias():
+                        connection.execute(
+                            "INSERT INTO project_aliases (alias, project, name, detail)"
+                            " SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS"
+                            " (SELECT 1 FROM memories WHERE project = ?1)"
+                            " ON CONFLICT (alias) DO NOTHING",
+                            (tie.id, tie.project, tie.name, tie.detail),
+                        )
+                    case Move():
+                        connection.execute(
+                            "INSERT INTO project_moves (place, memory, former) VALUES (?,?,?)"
+                            " ON CONFLICT (place) DO NOTHING",
+                            (tie.place, tie.memory, tie.former),
+                        )
+                    case Forgotten():
+                        keep_forgotten(connection, tie.id, tie.run)
 
     def write_files(self, files: Sequence[SeenFile]) -> int:
         """Add files that this machine saw; one that is known stays as it is. Return how many came."""

@@ -8,14 +8,24 @@ from collections.abc import Iterable
 
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection
-from ragmem.domain.model import Memory, digest
+from ragmem.domain.model import UNASSIGNED, USER, Memory, Scope, digest, memory_id
 
 _KEY = "forgotten/"
 _PURGE = "purge_unfinished"
 
 
-def _key(memory: Memory) -> str:
-    return _KEY + digest("forgotten", memory.scope.project, memory.content_hash)
+def _key(memory: Memory, project: str = "") -> str:
+    return _KEY + digest("forgotten", project or memory.scope.project, memory.content_hash)
+
+
+def _keys(memory: Memory) -> list[str]:
+    """Return the keys under which a text may be known as forgotten.
+
+    A text that names its project had been the user's, or nobody's, until that project was known.
+    """
+    if memory.id != memory_id(memory.source, Scope(USER), memory.uri):
+        return [_key(memory)]
+    return list(dict.fromkeys((_key(memory), _key(memory, USER), _key(memory, UNASSIGNED))))
 
 
 def remember_forgotten(connection: Connection, memories: Iterable[Memory], run: str) -> None:
@@ -30,7 +40,8 @@ def are_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str
     """Return the ids of those whose text was forgotten in their project."""
     keys: dict[str, list[str]] = {}
     for memory in memories:
-        keys.setdefault(_key(memory), []).append(memory.id)
+        for key in _keys(memory):
+            keys.setdefault(key, []).append(memory.id)
     found: set[str] = set()
     if not keys or not _any(connection):
         return found
@@ -43,7 +54,28 @@ def are_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str
 def want_again(connection: Connection, memories: Iterable[Memory]) -> None:
     """Take back that these texts were forgotten: they are stored again."""
     if _any(connection):
-        connection.executemany("DELETE FROM meta WHERE key = ?", [(_key(memory),) for memory in memories])
+        keys = [(key,) for memory in memories for key in _keys(memory)]
+        connection.executemany("DELETE FROM meta WHERE key = ?", keys)
+
+
+def forgotten_texts(connection: Connection) -> list[tuple[str, str]]:
+    """Return hash and run of all texts that were forgotten, in the order of the hashes."""
+    rows = connection.execute(
+        "SELECT key, value FROM meta WHERE key >= ? AND key < ?", (_KEY, _KEY + "\x7f")
+    ).fetchall()
+    return sorted((key.removeprefix(_KEY), run) for key, run in rows)
+
+
+def keep_forgotten(connection: Connection, hashed: str, run: str) -> None:
+    """Keep that a text of this hash was forgotten by a run, unless that is known."""
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", (_KEY + hashed, run)
+    )
+
+
+def want_all_again(connection: Connection) -> None:
+    """Forget which texts were forgotten."""
+    connection.execute("DELETE FROM meta WHERE key >= ? AND key < ?", (_KEY, _KEY + "\x7f"))
 
 
 def _any(connection: Connection) -> bool:

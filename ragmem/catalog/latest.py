@@ -7,7 +7,7 @@ from datetime import datetime
 from ragmem.catalog.batches import marks
 from ragmem.catalog.database import Database
 from ragmem.catalog.rows import SELECT_MEMORY, memory_from, to_stamp
-from ragmem.domain.model import Category, Kind, Memory
+from ragmem.domain.model import UNASSIGNED, Category, Kind, Memory
 
 # From one project to the next by the index, since a DISTINCT would read all of it.
 _PROJECTS = (
@@ -34,8 +34,14 @@ class Sort:
 def latest(
     database: Database, sort: Sort, *, projects: Sequence[str] | None = None, limit: int
 ) -> list[Memory]:
-    """Return the memories of a sort, latest event first, those of equal times by id."""
+    """Return the memories of a sort, latest event first, those of equal times by id.
+
+    What belongs to no project is among them only where that is named: nobody asked for the latest of it.
+    """
     conditions, values = ["1 = 1"], list[str]()
+    if projects is None:
+        conditions.append("m.project <> ?")
+        values.append(UNASSIGNED)
     # Not by the index of sources: that of projects and times has the latest first.
     source = "m.source" if projects is None else "(m.source || '')"
     if sort.sources:

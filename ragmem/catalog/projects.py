@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ragmem.catalog.batches import batches, marks
 from ragmem.catalog.database import Connection, Database
 from ragmem.catalog.machine import prefix_of
+from ragmem.domain.model import NO_PROJECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +216,13 @@ class Projects:
             row = connection.execute("SELECT root FROM projects WHERE id = ?", (project,)).fetchone()
         return str(row[0]) if row else ""
 
-    def remotes(self) -> dict[str, list[str]]:
-        """Return project id -> the remotes that it was seen with."""
+    def remotes(self, *, pinned: bool = True) -> dict[str, list[str]]:
+        """Return project id -> the remotes that it was seen with, or those that no person gave to one."""
         found: dict[str, list[str]] = {}
+        given = "" if pinned else " WHERE remote NOT IN (SELECT remote FROM project_remotes WHERE pinned = 1)"
         with self._database.read() as connection:
             for remote, project in connection.execute(
-                "SELECT remote, project FROM project_remotes ORDER BY remote"
+                f"SELECT remote, project FROM project_remotes{given} ORDER BY remote"
             ):
                 found.setdefault(project, []).append(remote)
         return found
@@ -274,23 +276,60 @@ class Projects:
                 ).fetchall()
             )
 
-    def all_paths(self) -> list[str]:
-        """Return all paths at which any project was seen on this machine."""
+    def former_names(self) -> dict[str, str]:
+        """Return former id -> former name."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute("SELECT alias, name FROM project_aliases ORDER BY alias").fetchall()
+            )
+
+    def sessions(self) -> dict[str, str]:
+        """Return session of an assistant -> the one project that its transcripts belong to."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT session, min(project) FROM transcripts WHERE session <> '' AND project <> ''"
+                " GROUP BY session HAVING min(project) = max(project)"
+            ).fetchall()
+        return {session: project for session, project in rows if project not in NO_PROJECTS}
+
+    def folders(self) -> dict[str, str]:
+        """Return path -> project, of all paths at which any was seen on this machine."""
         here = prefix_of(self._database)
         with self._database.read() as connection:
-            rows = connection.execute("SELECT path FROM project_paths ORDER BY path").fetchall()
-        return [path.removeprefix(here) for (path,) in rows if path.startswith(here)]
+            rows = connection.execute("SELECT path, project FROM project_paths ORDER BY path").fetchall()
+        return {path.removeprefix(here): project for path, project in rows if path.startswith(here)}
+
+    def assigned(self, ids: Iterable[str]) -> set[str]:
+        """Return those memories whose project a person chose."""
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                rows = connection.execute(
+                    f"SELECT memory FROM project_moves WHERE memory IN ({marks(batch)}) AND former = ''",
+                    batch,
+                )
+                found.update(memory for (memory,) in rows)
+        return found
 
     def note_moves(self, moves: Mapping[str, tuple[str, str]]) -> None:
-        """Keep place -> (id of the memory, its project before); what was known of these memories goes."""
+        """Keep place -> (id of the memory, its project before); what was known of these memories goes.
+
+        Without a project before, a person has chosen the one that it has.
+        """
         with self._database.write() as connection:
             for batch in batches(memory for memory, _ in moves.values()):
                 connection.execute(f"DELETE FROM project_moves WHERE memory IN ({marks(batch)})", batch)
             connection.executemany(
                 "INSERT INTO project_moves (place, memory, former) VALUES (?,?,?)"
                 " ON CONFLICT (place) DO UPDATE SET memory = excluded.memory, former = excluded.former",
-                [(place, *move) for place, move in moves.items() if place != move[0]],
+                [(place, *move) for place, move in moves.items() if place != move[0] or not move[1]],
             )
+
+    def forget_moves(self, ids: Iterable[str]) -> None:
+        """Forget that memories were moved."""
+        with self._database.write() as connection:
+            for batch in batches(ids):
+                connection.execute(f"DELETE FROM project_moves WHERE memory IN ({marks(batch)})", batch)
 
 
 def lead(connection: Connection, project: str, root_commit: str, remote: str) -> None:

@@ -21,7 +21,7 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.domain.model import UNASSIGNED
-from ragmem.errors import EXIT_NO, EXIT_OK
+from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.services.projects import Change
@@ -175,23 +175,41 @@ def move(
 @app.command()
 def assign(
     identifiers: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Memories, by the start of their ids.")
-    ],
+        list[str] | None, typer.Argument(metavar="ID...", help="Memories, by the start of their ids.")
+    ] = None,
     project: Annotated[
         str, typer.Option("--to", metavar="PROJECT", help="A project, `user` or `unassigned`.")
-    ],
+    ] = "",
+    named: Annotated[
+        bool, typer.Option("--named", help="All of the sources with scope named, to what their texts name.")
+    ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Give memories to a project."""
+    """Give memories to a project, where they stay whatever their texts name."""
     from ragmem.services.projects import assign as assign_memories
+    from ragmem.services.projects import assign_named
 
+    if named == bool(identifiers or project) or bool(identifiers) != bool(project):
+        raise UsageError(
+            "nothing says which memories belong to which project",
+            hint="ragmem projects assign ID --to PROJECT, or --named",
+        )
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         wish = memory.changing_projects(dry_run=dry_run, progress=bar)
-        ids = [memory.catalog.memories.resolve(one).id for one in identifiers]
-        done = assign_memories(wish, ids, project)
-    return _told(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        if named:
+            every = assign_named(wish, memory.settings)
+        else:
+            ids = [memory.catalog.memories.resolve(one).id for one in identifiers or ()]
+            return _told(assign_memories(wish, ids, project), dry_run=dry_run, as_json=as_json, quiet=quiet)
+    if as_json:
+        say_json({"schema": 1, "dry_run": dry_run, "changes": [asdict(done) for done in every]})
+    for done in () if as_json else every:
+        _say(done, dry_run=dry_run, quiet=quiet)
+    if not every and not as_json:
+        say("each memory is where its text says")
+    return EXIT_OK if every else EXIT_NO
 
 
 def _told(done: "Change", *, dry_run: bool, as_json: bool, quiet: bool) -> int:

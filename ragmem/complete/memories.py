@@ -41,13 +41,37 @@ def _configured_sources() -> Iterable[str]:
 def projects(prefix: str) -> Pairs:
     """Return the names of projects, in any case."""
     # `user` is no project but a scope; every option that takes a project takes it.
-    named = [("user", "what belongs to you and to no project")] if "user".startswith(prefix) else []
+    scopes = {"user": "what belongs to you and to no project", "unassigned": "what names no known project"}
+    named = [(name, hint) for name, hint in scopes.items() if name.startswith(prefix)]
     folded = prefix.lower()
     return named + stored_or_nothing(
         "SELECT name, root FROM projects WHERE lower(name) >= ? AND lower(name) < ?"
-        f" ORDER BY name, root LIMIT {LIMIT}",
+        f" AND id NOT IN (SELECT alias FROM project_aliases) ORDER BY name, root LIMIT {LIMIT}",
         folded,
         above(folded),
+    )
+
+
+def parts(prefix: str) -> Pairs:
+    """Return what can be split off a project: former ids, remotes and folders."""
+    return rows(
+        "SELECT alias, 'was ' || name FROM project_aliases WHERE alias >= ?1 AND alias < ?2"
+        " UNION SELECT r.remote, p.name FROM project_remotes r JOIN projects p ON p.id = r.project"
+        " WHERE r.remote >= ?1 AND r.remote < ?2"
+        " UNION SELECT s.path, p.name FROM project_paths s JOIN projects p ON p.id = s.project"
+        f" WHERE s.path >= ?1 AND s.path < ?2 ORDER BY 1 LIMIT {LIMIT}",
+        prefix,
+        above(prefix),
+    )
+
+
+def folders(prefix: str) -> Pairs:
+    """Return the folders of projects, also those that are gone."""
+    return rows(
+        "SELECT s.path, p.name FROM project_paths s JOIN projects p ON p.id = s.project"
+        f" WHERE s.path >= ? AND s.path < ? ORDER BY s.path LIMIT {LIMIT}",
+        prefix,
+        above(prefix),
     )
 
 

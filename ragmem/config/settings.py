@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragmem.domain.redaction import Redactor
 
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
-SourceScope = Literal["user", "project", "slug"]
+SourceScope = Literal["user", "project", "slug", "named"]
 SignalRule = Literal["graded", "classic", "off"]
 ENGINES = ("builtin", "docling", "mineru")
 PROFILES = ("sqlite", "json", "postgres", "custom")

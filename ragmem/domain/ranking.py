@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragmem.domain.model import Match, Memory
+from ragmem.domain.model import UNASSIGNED, Match, Memory
 
 DUPLICATE_JACCARD = 0.9
 """From this share of common words on, two memories say the same; the gold twins of templates lie below."""
@@ -70,9 +70,9 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Coll
 
     A duplicate has the same content hash as the group's best match, in any project. Within a project also one
     of about the same length is a duplicate that has the same words but for a few, where what was found in
-    either stands in the other too: of two documents that begin alike both answer, and so do two that were
-    found by an edit or a date of their own. Two matches of one memory are duplicates as well, but what is
-    superseded is none of what holds. Every match is returned once.
+    either stands in the other too, unless nobody knows their project: of two documents that begin alike both
+    answer, and so do two that were found by an edit or a date of their own. Two matches of one memory are
+    duplicates as well, but what is superseded is none of what holds. Every match is returned once.
     Of what comes behind the first `shown` groups only equal texts are found, because words cost time.
     """
     ordered = sorted(
@@ -109,7 +109,8 @@ def _is_same(best: Match, match: Match) -> bool:
 def _is_near(best: _Known, known: _Known) -> bool:
     """Tell whether two matches of a project say nearly the same, as a whole and in what was found."""
     one, other = best.match, known.match
-    if one.memory.scope.project != other.memory.scope.project:
+    # Two of no known project may be of two.
+    if one.memory.scope.project != other.memory.scope.project or one.memory.scope.project == UNASSIGNED:
         return False
     if (one.superseded is None) != (other.superseded is None):
         return False

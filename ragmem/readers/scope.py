@@ -105,6 +105,11 @@ class ProjectFinder:
         self._folders: dict[Path, ProjectIdentity | None] = {}
         self._slugs: dict[str, ProjectIdentity | None] = {}
 
+    @property
+    def home(self) -> Path:
+        """The home below which paths are a person's own."""
+        return self._home
+
     def found(self) -> list[ProjectIdentity]:
         """Return the projects met so far, each once."""
         met = [*self._roots.values(), *self._slugs.values()]
@@ -176,7 +181,10 @@ class ProjectFinder:
         return found
 
     def scope_of(self, path: Path, spec: SourceSpec) -> Scope:
-        """Return to whom a file of this source belongs; the user where no project is found."""
+        """Return to whom a file of this source belongs by its place; the user where no project is found.
+
+        What a text names is looked for where it is stored: see `readers.named`.
+        """
         project = None
         if spec.scope == "project":
             project = self.project_of(path)

@@ -11,6 +11,7 @@ from ragmem.services.doctor_events import EVENTS
 from ragmem.services.doctor_extraction import EXTRACTION_CHECKS
 from ragmem.services.doctor_home import HOME_CHECKS
 from ragmem.services.doctor_models import CANARY, CHANGE, MODEL_CHECKS
+from ragmem.services.doctor_projects import PROJECTS
 from ragmem.services.doctor_report import Check, Examination, Patient, Report
 from ragmem.services.doctor_secrets import SECRETS
 from ragmem.services.doctor_spend import SPEND
@@ -32,6 +33,7 @@ def examine(patient: Patient) -> Report:
             inside += _run(CHANGE, patient)
             inside += _run(EXTRACTION_CHECKS, patient)
             inside += _run(SPEND, patient)
+            inside += _run(PROJECTS, patient)
             # One damage is told once: this reads all memories, as the check of the catalog does.
             if not _any_failed(one for one in inside if one.name == "catalog"):
                 inside += _run(SECRETS, patient)

@@ -1,7 +1,8 @@
 """The lines of an export: what is kept as JSON, and JSON that must prove to be just that.
 
-An export is JSON Lines in UTF-8: a header, then projects, memories, archive, what the lifecycle knows of them
-(lives, recalls, supersessions, merges) and seen files, each sort in its own order, then an end with the
+An export is JSON Lines in UTF-8: a header, then projects and their former ids, memories, archive, what the
+lifecycle knows of them (lives, recalls, supersessions, merges), which memories were moved to another project,
+which texts were forgotten, and seen files, each sort in its own order, then an end with the
 number of lines before it and the sha256 of those but the header, so that equal memories have equal ones. A
 new field raises SCHEMA.
 Nothing in an export is a path to follow: paths are names by which a memory is known.
@@ -9,26 +10,41 @@ Nothing in an export is a path to follow: paths are names by which a memory is k
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from ragmem.catalog.archive import Archived
-from ragmem.catalog.contents import Project
+from ragmem.catalog.contents import Alias, Forgotten, Move, Project, Tie
 from ragmem.catalog.files import SeenFile
 from ragmem.domain.chunking import chunk_id
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier, content_hash
 from ragmem.services.line_fields import LARGEST, Fields, Line, LineError
 
 FORMAT = "ragmem export"
-SCHEMA = 2
-READABLE = frozenset({1, 2})
-"""Schemas that are read; what the first one calls trash is the archive."""
+SCHEMA = 3
+READABLE = frozenset({1, 2, 3})
+"""Schemas that are read; what the first one calls trash is the archive, and the second has no ties."""
 
 TRASH = "trash"
 """The type of a line of the archive in the first schema."""
-ORDER = ("header", "project", "memory", "archive", "life", "recall", "supersession", "merge", "file", "end")
+ORDER = (
+    "header",
+    "project",
+    "alias",
+    "memory",
+    "archive",
+    "life",
+    "recall",
+    "supersession",
+    "merge",
+    "move",
+    "forgotten",
+    "file",
+    "end",
+)
 """The types of lines in the order in which they stand."""
 
 _ID = re.compile("[a-z2-7]{26}")
@@ -66,7 +82,21 @@ def project_line(project: Project) -> Line:
         "root_commit": project.root_commit,
         "remote": project.remote,
         "paths": list(project.paths),
+        "named": project.named,
+        "remotes": dict(project.remotes or {}),
+        "commits": list(project.commits),
     }
+
+
+def tie_line(tie: Tie) -> Line:
+    """Return the line of a former project, a move or a forgotten text."""
+    match tie:
+        case Alias():
+            return {"type": "alias", **asdict(tie)}
+        case Move():
+            return {"type": "move", **asdict(tie)}
+        case Forgotten():
+            return {"type": "forgotten", **asdict(tie)}
 
 
 def _memory_fields(memory: Memory) -> dict[str, Any]:
@@ -175,8 +205,29 @@ def read_project(line: Line) -> Project:
         fields.text("remote"),
         fields.texts("paths"),
     )
+    if "named" in line:
+        project = replace(
+            project,
+            named=fields.take("named", bool, "true or false"),
+            remotes=fields.mapping("remotes", bool, "true or false"),
+            commits=fields.texts("commits"),
+        )
     fields.end()
     return project
+
+
+def read_tie(line: Line) -> Tie:
+    """Return the former project, move or forgotten text of a line; raises LineError."""
+    fields = Fields(line, {"type"})
+    tie: Tie
+    if line["type"] == "alias":
+        tie = Alias(fields.name("id"), fields.name("project"), fields.text("name"), fields.text("detail"))
+    elif line["type"] == "move":
+        tie = Move(fields.name("place"), fields.name("memory"), fields.text("former"))
+    else:
+        tie = Forgotten(fields.name("id"), fields.text("run"))
+    fields.end()
+    return tie
 
 
 def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:

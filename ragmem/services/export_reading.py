@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from ragmem.catalog.archive import Archived
-from ragmem.catalog.contents import Project
+from ragmem.catalog.contents import Move, Project, Tie
 from ragmem.catalog.files import SeenFile
 from ragmem.catalog.life_contents import LifeContent
 from ragmem.domain.model import Chunk, Memory
@@ -28,7 +28,7 @@ MAX_HEADER = 64 * 1024
 
 _GZIP = b"\x1f\x8b"
 
-Entry = Project | tuple[Memory, tuple[Chunk, ...]] | Archived | LifeContent | SeenFile
+Entry = Project | Tie | tuple[Memory, tuple[Chunk, ...]] | Archived | LifeContent | SeenFile
 
 
 class _Copying(io.RawIOBase):
@@ -165,6 +165,9 @@ def _entry(line: Line, before: tuple[int, str, str]) -> tuple[tuple[int, str, st
     if kind == "project":
         entry = form.read_project(line)
         key = (entry.id, "")
+    elif kind in {"alias", "move", "forgotten"}:
+        entry = form.read_tie(line)
+        key = (entry.place if isinstance(entry, Move) else entry.id, "")
     elif kind == "memory":
         entry = form.read_memory(line)
         key = (entry[0].id, "")

@@ -91,11 +91,14 @@ def _lines(
 ) -> Iterator[Line]:
     yield form.header_line(version=__version__, now=now, counts=counts)
     yield from map(form.project_line, contents.projects(selection))
+    yield from map(form.tie_line, contents.aliases(selection))
     for memory, chunks in contents.memories(selection):
         yield form.memory_line(memory, chunks)
     if selection.whole:
         # What was archived, and which files need no reading, is the affair of the whole memory.
         yield from map(form.archive_line, contents.archive.each())
     yield from map(life_line, lives.each(selection))
+    yield from map(form.tie_line, contents.moves(selection))
     if selection.whole:
+        yield from map(form.tie_line, contents.forgotten())
         yield from map(form.file_line, contents.files())

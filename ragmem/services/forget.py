@@ -297,6 +297,7 @@ def _delete(tools: scrub.Tools, ids: Sequence[str]) -> int:
             catalog.gc_runs.add(run, {"purge": len(some)}, archived=-len(some))
         gone = set(ids) - catalog.memories.ids()
         catalog.lives.forget(gone)
+        catalog.projects.forget_moves(gone)
         catalog.supersessions.forget(gone)
         catalog.injections.forget(gone)
         catalog.gc_runs.forget_memories(gone)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import ChunkingSettings
 from ragmem.domain.lifecycle import Decision, Entry, LifecyclePolicy
-from ragmem.domain.model import State
+from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.connecting import nearest
@@ -60,6 +60,9 @@ def planned(catalog: Catalog, store: Store, asked: Asked, processes: SideBySide 
 
 
 def _fate(catalog: Catalog, asked: Asked, entries: Sequence[Entry], processes: SideBySide | None) -> Fate:
+    if asked.project == UNASSIGNED:
+        # Nobody knows which of them are of one project, so that none ends another.
+        entries = []
     removing = {key for key, decision in asked.described.items() if decision.action == "remove"}
     staying = [entry for entry in entries if entry.id not in removing]
     here = {entry.id for entry in staying}

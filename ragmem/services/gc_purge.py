@@ -45,6 +45,7 @@ def purge(catalog: Catalog, *, now: datetime, keep: timedelta, sizes: ChunkingSe
             catalog.gc_runs.add(run, {"purge": count}, archived=-count)
         gone = ids - catalog.archive.ids() - catalog.memories.ids()
         catalog.lives.forget(gone)
+        catalog.projects.forget_moves(gone)
         catalog.supersessions.forget(gone)
         if planned.memories:
             lexicon.forget_dead(connection)

@@ -17,6 +17,7 @@ from ragmem.readers.source import find_files, read_file
 from ragmem.services.hand_in import HandIn, scope_of, source_of_file
 from ragmem.services.ingest import compare
 from ragmem.services.judge import Judged, judge
+from ragmem.services.named_projects import left_in_place, named_projects
 from ragmem.services.scope import identified, remember_projects
 
 DOCUMENT = "prd.md"
@@ -117,6 +118,8 @@ def _judged(
     if not own:
         scope = scope_of(reading.path, HandIn(), catalog=catalog, projects=projects)
         drafts = [replace(draft, scope=scope) for draft in drafts]
+    if spec.scope == "named":
+        drafts = left_in_place(catalog, drafts, spec, named_projects(catalog, projects))
     for draft in identified(catalog, drafts):
         yield judge(
             draft,

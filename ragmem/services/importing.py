@@ -7,7 +7,7 @@ from typing import Literal
 
 from ragmem.catalog.archive import Archived
 from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents, Project
+from ragmem.catalog.contents import Alias, Contents, Forgotten, Move, Project, Tie
 from ragmem.catalog.files import SeenFile
 from ragmem.catalog.life_contents import LifeContent, LifeContents, MergedFrom
 from ragmem.catalog.lives import LifeRow, Recall
@@ -57,6 +57,7 @@ class Imported:
 class _Batch:
     memories: list[Item] = field(default_factory=list)
     projects: list[Project] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
     archive: list[Archived] = field(default_factory=list)
     lives: list[LifeContent] = field(default_factory=list)
     files: list[SeenFile] = field(default_factory=list)
@@ -66,6 +67,8 @@ class _Batch:
         match entry:
             case Project():
                 self.projects.append(entry)
+            case Alias() | Move() | Forgotten():
+                self.ties.append(entry)
             case Archived():
                 self.archive.append(entry)
                 self.characters += len(entry.memory.text)
@@ -79,7 +82,7 @@ class _Batch:
 
     @property
     def size(self) -> int:
-        few = len(self.projects) + len(self.archive) + len(self.lives) + len(self.files)
+        few = len(self.projects) + len(self.ties) + len(self.archive) + len(self.lives) + len(self.files)
         return len(self.memories) + few
 
 
@@ -191,6 +194,7 @@ class _Writer:
             ]
             self._contents.write_memories(chosen)
             done.projects += self._contents.write_projects(batch.projects)
+            self._contents.write_ties(batch.ties)
             archived = [
                 replace(one, memory=purified_memory(one.memory, redactor=self._catalog.redactor))
                 for one in batch.archive

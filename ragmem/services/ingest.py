@@ -1,6 +1,6 @@
 """Store drafts one by one or in bulk: durable at once, indexed right after."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -246,12 +246,17 @@ def _take_out(
 
 
 def compare(
-    catalog: Catalog, judged: Sequence[Judged], *, leave_archived: bool = False
+    catalog: Catalog,
+    judged: Sequence[Judged],
+    *,
+    leave_archived: bool = False,
+    moved: Collection[str] = (),
 ) -> tuple[list[Change], dict[str, datetime]]:
     """Tell for each judged draft whether the catalog has it, and has it finished, as it is now.
 
     With `leave_archived` one counts as archived whose place has nothing, and whose text lies in the archive:
-    what the lifecycle or a person took out does not come back because its file is still there. Also returns
+    what the lifecycle or a person took out does not come back because its file is still there. Those that
+    `moved` to another project count as changed. Also returns
     id -> event time of unchanged memories whose date alone has changed.
     """
     known = catalog.memories.known(item.memory.id for item in judged)
@@ -267,6 +272,7 @@ def compare(
             before.content_hash != item.memory.content_hash
             or before.fingerprint != fingerprint(item.memory)
             or before.state is State.PENDING
+            or item.memory.id in moved
         ):
             changes.append("changed")
         else:

@@ -74,9 +74,10 @@ def move_memories(
     project: str,
     *,
     now: datetime,
+    chosen: bool = False,
     progress: Progress | None = None,
 ) -> Moved:
-    """Let memories belong to another project; each batch is one transaction.
+    """Let memories belong to another project; each batch is one transaction. `chosen`: as a person says.
 
     A memory keeps its id, its dates, its life and what was said of it; its connections to what stays behind
     end. Of two of one place the one that was written last stays, and the other goes to the archive. Vectors
@@ -92,7 +93,7 @@ def move_memories(
         _archive_doubles(catalog, store, pairs, done, now=now)
     told.begin("moving", len(ids))
     for batch in batches(sorted(set(ids) - set(pairs)), BATCH):
-        done.memories += _move(catalog, store, batch, project)
+        done.memories += _move(catalog, store, batch, project, chosen=chosen)
         told.advance(len(batch))
     part_supersessions(catalog.database, ids)
     return done
@@ -129,7 +130,7 @@ def index_moved(
     return ""
 
 
-def _move(catalog: Catalog, store: Store, ids: Sequence[str], project: str) -> int:
+def _move(catalog: Catalog, store: Store, ids: Sequence[str], project: str, *, chosen: bool) -> int:
     moved = 0
 
     def finish() -> None:
@@ -150,7 +151,10 @@ def _move(catalog: Catalog, store: Store, ids: Sequence[str], project: str) -> i
         catalog.names.forget([memory.id for memory, _ in items])
         catalog.memories.accept(here)
         catalog.projects.note_moves(
-            {place_in(memory, project): (memory.id, memory.scope.project) for memory, _ in items}
+            {
+                place_in(memory, project): (memory.id, "" if chosen else memory.scope.project)
+                for memory, _ in items
+            }
         )
         moved = len(items)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ragmem.catalog import project_joins
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.projects import ProjectPlace
+from ragmem.config import Settings
 from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
@@ -17,6 +18,7 @@ from ragmem.readers.files import show
 from ragmem.readers.git import normalize_remote
 from ragmem.readers.scope import MAX_NAME_CHARS, new_id
 from ragmem.readers.slugs import slug_of
+from ragmem.services.named_projects import misplaced
 from ragmem.services.progress import Progress
 from ragmem.services.project_moves import Moved, doubles_of, index_moved, move_archived, move_memories
 from ragmem.services.scope import finder, named_project, remember_projects
@@ -199,7 +201,7 @@ def move(wish: Changing, old: str, new: str) -> Change:
         raise NotFoundError(f'there is no folder "{new}"', hint="give the folder where it lies now")
     moves = {
         path: after + path.removeprefix(before)
-        for path in catalog.projects.all_paths()
+        for path in catalog.projects.folders()
         if path == before or path.startswith(before.rstrip("/") + "/")
     }
     if before not in moves:
@@ -236,10 +238,34 @@ def assign(wish: Changing, ids: Collection[str], name: str) -> Change:
         doubles = len(doubles_of(catalog, wanted, project).pairs)
         moved = Moved(len(wanted) - doubles, doubles=doubles)
     else:
-        moved = move_memories(catalog, wish.open_store, wanted, project, now=wish.now, progress=wish.progress)
+        moved = move_memories(
+            catalog, wish.open_store, wanted, project, now=wish.now, chosen=True, progress=wish.progress
+        )
         moved.note = index_moved(catalog, wish.open_store, progress=wish.progress)
         _log(wish, "assign", "", project, moved)
     return _change("assign", catalog, project, "", moved)
+
+
+def assign_named(wish: Changing, settings: Settings) -> list[Change]:
+    """Let the memories of sources whose texts name their projects belong to these, as a seed does.
+
+    For those as well whose files are gone. What a person has assigned stays where it is.
+    """
+    catalog = wish.catalog
+    projects = finder(catalog, home=wish.home)
+    done = []
+    for project, ids in sorted(misplaced(catalog, settings, projects).items()):
+        moved = Moved(len(ids))
+        if not wish.dry_run:
+            moved = move_memories(
+                catalog, wish.open_store, ids, project, now=wish.now, progress=wish.progress
+            )
+            moved.note = index_moved(catalog, wish.open_store, progress=wish.progress)
+            _log(wish, "assign", "", project, moved)
+        done.append(_change("assign", catalog, project, "", moved))
+    if not wish.dry_run:
+        remember_projects(catalog, projects)
+    return done
 
 
 def _released(wish: Changing, project: str, alias: str) -> Change:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings
-from ragmem.domain.model import NO_PROJECTS, Draft, memory_id
+from ragmem.domain.model import NO_PROJECTS, Draft, Scope, memory_id
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.files import show
 from ragmem.readers.roots import candidates
@@ -62,14 +62,25 @@ def project_named_by(catalog: Catalog, path: Path, *, home: Path) -> str | None:
 
 
 def identified(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return drafts with the ids of the memories of their places that were moved from another project."""
+    """Return drafts with the ids of the memories of their places that were moved from another project.
+
+    Where a person chose the project of a memory, a draft of it has that project.
+    """
     if not drafts or not catalog.exists():
         return list(drafts)
     places = [memory_id(draft.source, draft.scope, draft.uri) for draft in drafts]
     moved = catalog.projects.moved_ids(places)
-    return [
+    found = [
         replace(draft, id=moved[place]) if place in moved and not draft.id else draft
         for draft, place in zip(drafts, places, strict=True)
+    ]
+    chosen = catalog.projects.assigned(draft.id or place for draft, place in zip(found, places, strict=True))
+    present = catalog.memories.outlines(chosen) if chosen else {}
+    return [
+        replace(draft, id=one.id, scope=Scope(one.project, draft.scope.spec))
+        if (one := present.get(draft.id or place))
+        else draft
+        for draft, place in zip(found, places, strict=True)
     ]
 
 

@@ -134,6 +134,7 @@ def clean(
         done.archived = _clean_archive(catalog, wanted, list(seen.archived))
         gone = set(done.removed) - catalog.archive.ids()
         catalog.lives.forget(gone)
+        catalog.projects.forget_moves(gone)
         catalog.supersessions.forget(gone)
         # Looked at once more: what the memories had brought into other tables has gone with them.
         done.rows = stored_texts.change(

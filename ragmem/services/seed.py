@@ -28,6 +28,7 @@ from ragmem.services.index import LATER, index_pending
 from ragmem.services.ingest import Change, compare
 from ragmem.services.judge import Judged, judge
 from ragmem.services.lost_parts import LostParts
+from ragmem.services.named_projects import named_projects, placed
 from ragmem.services.names import learn_all
 from ragmem.services.progress import Progress
 from ragmem.services.refusals import Refusal
@@ -78,6 +79,10 @@ def seed(
     elif exists:
         report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
+    tallies = {spec.name: Tally(spec.name) for spec, _ in found}
+    report.tallies += tallies.values()
+    # What names a project comes after what tells of projects.
+    found.sort(key=lambda one: one[0].scope == "named")
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
     with (
         documents or documents_for(settings) as opened,
@@ -94,14 +99,12 @@ def seed(
         lost = LostParts(catalog, open_store, writer, report, now=now)
         commits = CommitDates()
         for spec, discovery in found:
-            tally = Tally(spec.name)
-            report.tallies.append(tally)
             _seed_source(
                 catalog,
                 spec,
                 discovery,
                 writer,
-                tally=tally,
+                tally=tallies[spec.name],
                 report=report,
                 settings=settings,
                 projects=projects,
@@ -232,7 +235,9 @@ def _seed_source(
 ) -> None:
     tally.files = len(discovery.files)
     report.skip(tally, discovery.skipped)
-    seen = Seen(catalog, spec, settings, anew=fresh or not exists)
+    named = named_projects(catalog, projects) if spec.scope == "named" else None
+    told = named.fingerprint if named else ""
+    seen = Seen(catalog, spec, settings, anew=fresh or not exists, named=told)
     if exists and not report.dry_run and catalog.files.shared:
         seen.tell_what_is_gone(discovery)
 
@@ -250,8 +255,10 @@ def _seed_source(
         if reading.unchanged:
             seen.count(path, tally, report)
             continue
-        if exists:
-            reading = replace(reading, drafts=tuple(identified(catalog, reading.drafts)))
+        mover = None if report.dry_run else writer.settled_store
+        moving = placed(catalog, reading.drafts, spec, named, open_store=mover, now=now)
+        writer.down = writer.down or moving.note
+        reading = replace(reading, drafts=tuple(identified(catalog, moving.drafts)))
         try:
             judged = _note(
                 reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
@@ -266,12 +273,14 @@ def _seed_source(
             continue
         changes: list[Change] = ["new"] * len(judged)
         if exists:
-            changes, redated = compare(catalog, judged, leave_archived=True)
+            changes, redated = compare(catalog, judged, leave_archived=True, moved=moving.moved)
             writer.batch.redated |= redated
         counts = _count(judged, changes, tally, report)
         for item, change in zip(judged, changes, strict=True):
             writer.add(item, change, str(reading.path))
-        lost.remember(reading, seen.read(reading, counts), is_known=exists and seen.is_known(path))
+        # A file whose memories could not be moved is read again.
+        if not moving.note:
+            lost.remember(reading, seen.read(reading, counts), is_known=exists and seen.is_known(path))
         writer.flush_if_full()
 
 

@@ -20,10 +20,13 @@ DATES_VERSION = "dates 2"
 class Seen:
     """The files of one source, as the last run left them; with `anew` none is known."""
 
-    def __init__(self, catalog: Catalog, spec: SourceSpec, settings: Settings, *, anew: bool) -> None:
+    def __init__(
+        self, catalog: Catalog, spec: SourceSpec, settings: Settings, *, anew: bool, named: str = ""
+    ) -> None:
+        """`named` changes when the texts of this source may name other projects than before."""
         self._catalog = catalog
         self._source = spec.name
-        self._rules = _rules_of(spec, settings)
+        self._rules = _rules_of(spec, settings, named)
         self._given_up = given_up_rules(self._rules, settings)
         self._anew = anew
         self._seen = {} if anew else catalog.files.seen(spec.name)
@@ -70,7 +73,7 @@ class Seen:
             self._catalog.files.mark_gone(self._source, gone)
 
 
-def _rules_of(spec: SourceSpec, settings: Settings) -> str:
+def _rules_of(spec: SourceSpec, settings: Settings, named: str) -> str:
     """Return a hash of all that decides how a file of this source is read and judged."""
     sizes = settings.chunking
     parts: list[object] = [spec.reader, spec.kind, spec.scope, spec.signal, sizes.max_chars, sizes.min_chars]
@@ -79,6 +82,8 @@ def _rules_of(spec: SourceSpec, settings: Settings) -> str:
         parts += documents_rules(settings)
     else:
         parts.append(DATES_VERSION)
+    if named:
+        parts.append(named)
     return digest(
         "rules", rules_version(redactor=settings.redactor), *(str(part) for part in parts), length=12
     )

@@ -103,6 +103,11 @@ class Writer:
         self._hand_on()
         self._finish_waiting()
 
+    def settled_store(self) -> Store:
+        """Return the store once all that was added is written, for whoever takes something out of it."""
+        self.flush()
+        return self.open_store()
+
     def _hand_on(self) -> None:
         batch, self.batch = self.batch, Batch()
         if self.dry_run:

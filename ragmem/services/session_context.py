@@ -7,7 +7,7 @@ from itertools import chain
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.latest import Sort, latest
 from ragmem.catalog.recorded import recorded
-from ragmem.domain.model import EPISODES, USER, Category, Kind, Match, Memory
+from ragmem.domain.model import EPISODES, UNASSIGNED, USER, Category, Kind, Match, Memory
 from ragmem.domain.record_types import RecordType
 from ragmem.domain.records import type_of
 from ragmem.domain.redaction import Redactor
@@ -241,7 +241,8 @@ def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> li
     if sort is _EPISODES:
         insights = (RecordType.SESSION_INSIGHT,)
         ids = recorded(catalog.database, insights, projects=projects, limit=CANDIDATES)
-        found += catalog.memories.get(ids).values()
+        told = catalog.memories.get(ids).values()
+        found += [one for one in told if projects is not None or one.scope.project != UNASSIGNED]
         found.sort(key=lambda memory: (memory.event_time, memory.id), reverse=True)
     untrue = catalog.supersessions.in_force(memory.id for memory in found)
     return sorted(

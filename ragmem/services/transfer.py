@@ -195,6 +195,8 @@ def _copy(
     here, there = Contents(source.catalog.database), Contents(target.catalog.database)
     with source.catalog.database.read():
         progress.begin("copy", here.counts()["memories"])
+        if not merge:
+            there.clear_ties()
         there.write_projects(here.projects(), replace=True)
         for batch in batches(here.memories(), BATCH):
             _copy_batch(target, there, batch, done)
@@ -202,6 +204,7 @@ def _copy(
         for archived in batches(source.catalog.archive.each(), BATCH):
             target.catalog.archive.write(archived)
         _copy_lives(source, target, merge=merge, now=now)
+        there.write_ties((*here.aliases(), *here.moves(), *here.forgotten()))
         there.write_files(here.files())
         there.write_log(here.log())
 

@@ -28,6 +28,7 @@ KNOWN = {
     "models": "model",
 }
 # The same for parameters whose name says something else in other commands: behind the path of theirs.
+# The memory knows nothing of an empty one.
 KNOWN_THERE = {
     "agents acknowledge agent": "agent",
     "agents events type_": "event",
@@ -48,7 +49,11 @@ KNOWN_THERE = {
     "inspect merges undo": "merge",
     "models bundle with_models": "model",
     "projects assign identifiers": "memory",
+    "projects assign project": "project",
     "projects join into": "project",
+    "projects move old": "folder",
+    "projects split name": "",
+    "projects split what": "part",
 }
 # Parameters whose few values are not declared: others are taken too, or refused with a hint of its own.
 WORDS = {
@@ -56,7 +61,7 @@ WORDS = {
     "check assistant": tuple(one.name for one in ASSISTANTS),
 }
 # Arguments that are paths without being declared as such, because `-` is one of their values.
-PATHS = {"paths", "check file", "projects move old", "projects move new", "projects split what"}
+PATHS = {"paths", "check file", "projects move new"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +202,7 @@ def _value(item: Any, path: tuple[str, ...]) -> Value:
         return Value("words", shown, words=words)
     if not {item.name, named}.isdisjoint(PATHS) or item.type.name in {"file", "path", "directory"}:
         return Value("file" if getattr(item.type, "file_okay", True) else "folder", shown)
-    if known := KNOWN_THERE.get(named) or KNOWN.get(item.name):
+    if known := KNOWN_THERE.get(named, KNOWN.get(item.name)):
         return Value("known", shown, known=known)
     return Value("text", "N" if item.type.name.startswith("int") else shown)
 

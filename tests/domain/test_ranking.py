@@ -37,6 +37,13 @@ def test_one_text_in_two_projects_is_one_match_that_names_both():
     assert [other.memory.id for other in group.duplicates] == ["b"]
 
 
+def test_nearly_the_same_text_of_no_known_project_is_two_matches():
+    groups = collapse(
+        [match("a", LONG, 0.9, project="unassigned"), match("b", LONG + " more", 0.8, project="unassigned")]
+    )
+    assert [group.match.memory.id for group in groups] == ["a", "b"]
+
+
 def test_nearly_the_same_text_in_two_projects_is_two_matches():
     assert len(collapse([match("a", LONG, 0.9), match("b", LONG + " more", 0.8, project="q")])) == 2
 

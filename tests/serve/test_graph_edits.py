@@ -4,6 +4,7 @@ import pytest
 
 from ragmem.memory import Ragmem, now
 from ragmem.services import merges
+from ragmem.services.projects import join
 from tests.serve.conftest import client_of, environment
 
 NOTES = (
@@ -226,3 +227,19 @@ def test_a_part_of_the_whole_graph_has_some_of_each_project(client):
         ok(client.post("/documents/text", text=text, file_source=f"u {project}", project=project))
     nodes = ok(client.get("/graphs", label="*", max_nodes=3))["nodes"]
     assert {one["id"].partition("/")[0] for one in nodes} == {"bank", "shop", "user"}
+
+
+def test_what_a_person_states_goes_along_when_two_projects_are_joined(client):
+    for project in ("pier", "dock"):
+        text = f"We decided that Tumbatu of the {project} talks to Misali, because the old one lost calls."
+        ok(client.post("/documents/text", text=text, file_source=f"t {project}", project=project))
+    edited = {"entity_name": "Tumbatu", "project": "pier", "updated_data": {"description": "The old crane."}}
+    ok(client.post("/graph/entity/edit", **edited))
+    memory = client.memory
+    join(memory.changing_projects(), "pier", "dock")
+    assert node(client, "Tumbatu")["description"] == "The old crane."
+    edited |= {"project": "dock", "updated_data": {"description": "The new crane."}}
+    ok(client.post("/graph/entity/edit", **edited))
+    assert node(client, "Tumbatu")["description"] == "The new crane."
+    stated = memory.catalog.overview.places(sources=["graph"])
+    assert len([uri for _, _, uri in stated if "Tumbatu" in uri]) == 1

@@ -13,11 +13,13 @@ import pytest
 
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.lightrag import LightRAGStore
+from ragmem.catalog import project_joins
 from ragmem.catalog.archive import Archive, Archived
 from ragmem.catalog.catalog import Catalog
 from ragmem.catalog.contents import Contents
 from ragmem.catalog.extractions import Choice
 from ragmem.catalog.files import SeenFile
+from ragmem.catalog.forgotten import remember_forgotten
 from ragmem.catalog.injections import Injection
 from ragmem.catalog.lives import Recall
 from ragmem.catalog.model_record import ACTIVE, ModelRecord
@@ -121,6 +123,33 @@ def test_what_a_language_model_found_is_copied_and_not_paid_for_again(place, oth
         assert end.catalog.extractions.choice() == Choice("both", "model")
         assert [entity.description for entity, _ in end.store.entities("Quay")] == ["As the model says."]
     assert other.store.statistics() == place.store.statistics()
+
+
+def test_what_leads_to_projects_and_what_was_moved_and_forgotten_goes_along(place, other):
+    for name in ("tideline", "gullwing"):
+        place.catalog.projects.remember(
+            name, name=name, root=f"/repos/{name}", root_commit=name * 5, remote=f"git.example/sam/{name}"
+        )
+    project_joins.rename(place.catalog.database, "tideline", "The Tides")
+    project_joins.adopt(place.catalog.database, "gullwing", "tideline")
+    moved = sorted(place.catalog.memories.ids())[:2]
+    place.catalog.projects.note_moves({f"place{n}": (key, "gullwing") for n, key in enumerate(moved)})
+    with place.catalog.database.write() as connection:
+        remember_forgotten(connection, [make(77)], "run1")
+    for _ in range(2):
+        place.moved_to(other)
+        assert other.export().splitlines()[1:] == place.export().splitlines()[1:]
+        assert other.catalog.projects.aliases() == {"gullwing": "tideline"}
+        assert other.catalog.projects.moved_ids(["place0", "place1"]) == dict(
+            zip(("place0", "place1"), moved, strict=True)
+        )
+        assert other.catalog.memories.forgotten([make(77)]) == {make(77).id}
+    # A later copy has no more than the store that it is of.
+    project_joins.release(place.catalog.database, "gullwing")
+    place.catalog.projects.forget_moves(moved)
+    place.moved_to(other)
+    assert other.catalog.projects.aliases() == {}
+    assert other.export().splitlines()[1:] == place.export().splitlines()[1:]
 
 
 def test_what_opens_the_model_of_the_vectors_goes_along(place, other):

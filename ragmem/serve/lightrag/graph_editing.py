@@ -19,7 +19,6 @@ from ragmem.domain.stated import (
     StatedRelation,
     draft_of,
     entity_uri,
-    id_of,
     relation_uri,
 )
 from ragmem.errors import ConflictError, NotFoundError, UsageError
@@ -40,6 +39,7 @@ from ragmem.serve.lightrag.graph_models import (
 from ragmem.serve.lightrag.graph_parts import (
     Place,
     find,
+    present_id,
     relation_of,
     relations_of,
     said_by,
@@ -212,7 +212,7 @@ def _merge(memory: Ragmem, place: Place, into: str) -> None:
     catalog.names.rejoin(place.project, place.name, ASKED, at=to_stamp(now()))
     _state(memory, stated, place.project)
     if catalog.names.canonical(place.project, [place.name]).get(place.name) != into:
-        memory.forget([id_of(f"graph:same/{place.name}", place.project)])
+        memory.forget([present_id(memory, place.project, f"graph:same/{place.name}")])
         raise ConflictError(
             f'"{place.name}" cannot go by "{into}"',
             hint="both must be names of one sort, not code or files; of two spellings the rules choose one",

@@ -87,8 +87,9 @@ def relations_of(memory: Ragmem, place: Place) -> list[Mapping[str, Any]]:
 
 def stated_of(memory: Ragmem, project: str, uri: str) -> Stated | None:
     """Return what is stated under a uri; None where nothing is."""
-    found = memory.catalog.memories.get([id_of(uri, project)])
-    return next((stated_in(one) for one in found.values()), None)
+    key = present_id(memory, project, uri)
+    found = memory.catalog.memories.get([key]).get(key)
+    return stated_in(found) if found is not None and found.scope.project == project else None
 
 
 def with_statements(memory: Ragmem, document: Mapping[str, Any], project: str | None) -> Mapping[str, Any]:
@@ -103,11 +104,22 @@ def with_statements(memory: Ragmem, document: Mapping[str, Any], project: str | 
         holder, one = _split(str(edge["source"]), project)
         other = _split(str(edge["target"]), project)[1]
         wanted[id_of(relation_uri(one, other), holder)] = (edge, holder)
-    for key, found in memory.catalog.memories.get(wanted).items():
+    moved = memory.catalog.projects.moved_ids(list(wanted))
+    known = memory.catalog.memories.get(moved.get(key, key) for key in wanted)
+    for key, (part, holder) in wanted.items():
+        found = known.get(moved.get(key, key))
+        # One that was moved away has the id of its former place still.
+        if found is None or found.scope.project != holder:
+            continue
         if (stated := stated_in(found)) is not None:
-            part = wanted[key][0]
             part["properties"] = {**part["properties"], **shown(stated)}
     return document
+
+
+def present_id(memory: Ragmem, project: str, uri: str) -> str:
+    """Return the id of the memory that states something of a project, perhaps one that was moved there."""
+    place = id_of(uri, project)
+    return memory.catalog.projects.moved_ids([place]).get(place, place)
 
 
 def told_apart(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,104 @@
+"""Which projects a text names: in its fields, in lines at its head, by addresses and by paths."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+NAME_KEYS = ("project", "project_name", "repo", "repository", "git_repo", "git_remote")
+FOLDER_KEYS = (
+    "cwd",
+    "workdir",
+    "working_dir",
+    "working_directory",
+    "project_dir",
+    "project_path",
+    "project_root",
+    "repo_path",
+)
+PATH_KEYS = ("path",)
+"""May be a path within a project, and as well one that tells nothing of it."""
+
+SESSION_KEYS = ("session_id", "sessionid", "session")
+"""Name the session of an assistant that made the text."""
+
+HEAD_LINES = 40
+"""Lines at the head of a text in which it may say to what it belongs."""
+
+MOST_CHARS = 400_000
+"""Characters of a text in which paths and addresses are looked for."""
+
+MOST_VALUE = 300
+
+_LINE = re.compile(
+    r"[\s>*_#|\-+]{0,12}(project|repo(?:sitory)?|work(?:ing)?[ _-]?dir(?:ectory)?|working folder|cwd)"
+    r"[*_`\s]{0,6}[:|][*_`\s:|]{0,8}(\S.*)",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_REST = re.compile(r"\s+(?:[-\u2013\u2014(|,;].*)$|[,;|].*$")
+_NAME = re.compile(r"[\w@~./:][\w@~./:+ -]{0,120}")
+_PATH = re.compile(r"(?<![\w.~/\\:-])(?:~|/)[^\s\"'`<>|*?()\[\]{},;:$\\]*[^\s\"'`<>|*?()\[\]{},;:$\\.]")
+_ADDRESS = re.compile(r"(?:\b(?:https?|ssh|git)://|\bgit@)[^\s\"'`<>|()\[\]{},;]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a text says of its project: a name, a folder or an address.
+
+    `binds`: whoever does not know what it names must not look for anything else.
+    """
+
+    value: str
+    binds: bool = True
+
+
+def in_fields(fields: Mapping[str, str]) -> list[Statement]:
+    """Return what fields of frontmatter or of a JSON line say of the project, by lower-case names."""
+    found: list[Statement] = []
+    for key, value in fields.items():
+        name = key.lower().replace("-", "_").replace(" ", "_")
+        if name in NAME_KEYS or (name in FOLDER_KEYS and _is_place(value)):
+            found += _parts(value)
+        elif name in PATH_KEYS and _is_place(value):
+            found.append(Statement(value, binds=False))
+    return found
+
+
+def in_head(text: str) -> list[Statement]:
+    """Return what lines at the head of a text say, such as `**Project:** tideline`; code is left out."""
+    found: list[Statement] = []
+    fenced = False
+    for line in text[: HEAD_LINES * 400].splitlines()[:HEAD_LINES]:
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (said := _LINE.match(line)):
+            found += _parts(_LINK.sub(r"\1", said[2]))
+    return found
+
+
+def paths_in(text: str) -> Iterator[str]:
+    """Yield the absolute paths, and those that begin with `~/`, each as often as it stands there."""
+    for found in _PATH.finditer(text[:MOST_CHARS]):
+        if found[0].count("/") > found[0].startswith("/"):
+            yield found[0]
+
+
+def addresses_in(text: str) -> Iterator[str]:
+    """Yield addresses that may be remotes, or something in one."""
+    for found in _ADDRESS.finditer(text[:MOST_CHARS]):
+        yield found[0].rstrip(".")
+
+
+def _is_place(value: str) -> bool:
+    return value.strip().strip("`\"'").startswith(("/", "~"))
+
+
+def _parts(value: str) -> list[Statement]:
+    """Return the names in a value; what looks like none says nothing."""
+    found = []
+    for part in re.split(r",|;| and | & ", value[:MOST_VALUE]):
+        said = _REST.sub("", part.strip()).strip("`*_\"'[]<> ").rstrip(".")
+        if said and _NAME.fullmatch(said):
+            found.append(Statement(said))
+    return found

@@ -38,6 +38,8 @@ SessionOption = Annotated[
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")]
 
 
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
 ExplainOption = Annotated[
     bool, typer.Option("--explain", help="With --dry-run: show all reasons, not the first alone.")
 ]
@@ -81,6 +83,11 @@ def tell(text: str) -> None:
     """Write a line beside the answer (progress, hints, warnings) to stderr, likewise."""
     encoding = sys.stderr.encoding or "utf-8"
     sys.stderr.write(_shown(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def confirm(question: str) -> bool:
+    """Return whether the person at the terminal says yes to a question, which is asked on stderr."""
+    return typer.confirm(_shown(question), err=True)
 
 
 _STYLE = f"\ufdd0{os.urandom(8).hex()}:"

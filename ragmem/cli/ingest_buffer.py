@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json, tell
+from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
 from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
@@ -90,10 +90,10 @@ def drain(*, as_json: bool, quiet: bool) -> int:
     if taken.left and not quiet:
         tell(f"note: {plural(len(taken.left), 'event')} of hooks left until there is a transcript")
     for problem in taken.problems if not quiet else ():
-        tell(printable(f"a hook's event: {problem}"))
+        tell(f"a hook's event: {problem}")
     if note and not quiet:
         tell(f"note: found by full text, and indexed by a later seed: {note}")
     for path, reason in aside:
-        tell(printable(f"set aside: {path}: {reason}"))
+        tell(f"set aside: {path}: {reason}")
     let_go(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
     return EXIT_FAILED if done.aside or taken.aside else EXIT_OK

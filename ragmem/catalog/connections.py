@@ -211,10 +211,6 @@ class Connections:
                 ).fetchall()
             )
 
-    def count_of(self, project: str) -> int:
-        """Return how many memories of a project have vectors."""
-        return self.sizes().get(project, 0)
-
     def members(self, project: str, model: str, *, ids: Iterable[str] | None = None) -> list[Member]:
         """Return the memories of a project that have vectors, as they came in, or those of them."""
         if ids is None:

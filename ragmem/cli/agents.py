@@ -10,7 +10,6 @@ from ragmem.cli.common import (
     QuietOption,
     moment,
     open_memory,
-    printable,
     say,
     say_json,
     show_unless_named,
@@ -100,9 +99,9 @@ def heartbeat(
         say_json({"schema": 1, **_shape(found)})
     else:
         if found.should_stop:
-            say(printable(f"stop: {found.stop_reason}"))
+            say(f"stop: {found.stop_reason}")
         if found.paused:
-            say(printable(f"pause: {found.pause_reason}"))
+            say(f"pause: {found.pause_reason}")
         if found.waiting:
             say(f"waiting: {found.waiting}")
     return EXIT_NO if found.should_stop or found.paused else EXIT_OK
@@ -132,7 +131,7 @@ def signal(
         for name, number in sent.accepted.items():
             say(f"{number}  {name}")
         for name, why in () if quiet else sent.refused.items():
-            tell(printable(f"not to {name}: {why}"))
+            tell(f"not to {name}: {why}")
         if not (quiet or sent.accepted or sent.refused):
             tell("nobody is here to get it")
     return EXIT_OK if sent.accepted else EXIT_NO
@@ -157,7 +156,7 @@ def messages(
             said = f"{letter.sort.value}  {letter.text}".rstrip()
             # Indented, so that no line of a text can be taken for another message.
             line = f"{letter.id}  {letter.sender or '-'}  {said}"
-            say(printable(line).replace("\n", "\n    "))
+            say(line.replace("\n", "\n    "))
         if ack and found:
             memory.agents.acknowledge(agent, [letter.id for letter in found])
     return EXIT_OK if found else EXIT_NO
@@ -222,7 +221,7 @@ def events(
                 if as_json:
                     say_json(_event(event), lines=True)
                 else:
-                    say(printable(f"{event.id}  {moment(event.at)}  {event.type}  {_told(event)}".rstrip()))
+                    say(f"{event.id}  {moment(event.at)}  {event.type}  {_told(event)}".rstrip())
             if not follow:
                 return EXIT_OK if found else EXIT_NO
 

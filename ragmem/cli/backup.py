@@ -13,7 +13,6 @@ from ragmem.cli.common import (
     moment,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     size,
@@ -88,7 +87,7 @@ def backup(
                 say_json({"schema": 1, "dry_run": True, "file": str(where), "counts": counts})
             else:
                 what = plural(counts["memories"], "memory", "memories")
-                say(printable(f"would back {what} up to {where}"))
+                say(f"would back {what} up to {where}")
             return EXIT_OK
         memory.take_in()
         made = back_up(
@@ -104,7 +103,7 @@ def backup(
     if as_json:
         say_json({"schema": 1, "dry_run": False, **_shape(made), "pruned": [str(path) for path in pruned]})
     else:
-        say(printable(f"{made.path}  {size(made.bytes)}"))
+        say(f"{made.path}  {size(made.bytes)}")
         if pruned and not quiet:
             tell(f"removed {plural(len(pruned), 'older backup')}")
     return EXIT_OK
@@ -140,4 +139,4 @@ def _say_list(found: "list[Backup]", *, as_json: bool, quiet: bool) -> None:
     )
     for one in found:
         if one.problem and not quiet:
-            tell(printable(f"warning: {one.problem}"))
+            tell(f"warning: {one.problem}")

@@ -14,7 +14,6 @@ from ragmem.cli.common import (
     QuietOption,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     standard_input,
@@ -120,7 +119,7 @@ def check(
         say_json(_document(path, found, new))
     else:
         for one in found.violations:
-            say(f"{printable(one.rule)}: {printable(one.statement)}\n   {printable(one.excerpt)}")
+            say(f"{one.rule}: {one.statement}\n   {one.excerpt}")
     if not quiet:
         if found.note:
             tell(f"note: {found.note}")
@@ -166,7 +165,7 @@ def _show_rules(path: Path, rules: "list[Rule]", *, as_json: bool) -> int:
         return EXIT_OK
     for rule in rules:
         by = "text" if rule.by_text else "judgement"
-        say(f"{by:9}  {printable(rule.name)}: {printable(rule.statement)}")
+        say(f"{by:9}  {rule.name}: {rule.statement}")
     tell(f"{plural(len(rules), 'rule')} in {path}")
     return EXIT_OK
 
@@ -178,9 +177,9 @@ def _show_history(found: "list[Broken]", *, as_json: bool, quiet: bool) -> int:
     for one in found:
         told = f"told {one.told_at:%Y-%m-%d %H:%M}" if one.told_at else "not told yet"
         say(
-            f"{one.found_at:%Y-%m-%d %H:%M}  {printable(one.rule)}"
-            f"  session {printable(one.session)}, {told}\n"
-            f"   {printable(one.statement)}\n   {printable(one.excerpt)}"
+            f"{one.found_at:%Y-%m-%d %H:%M}  {one.rule}"
+            f"  session {one.session}, {told}\n"
+            f"   {one.statement}\n   {one.excerpt}"
         )
     if not found and not quiet:
         tell("no rule was broken, as far as is known")

@@ -38,6 +38,8 @@ SessionOption = Annotated[
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")]
 
 
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
 ExplainOption = Annotated[
     bool, typer.Option("--explain", help="With --dry-run: show all reasons, not the first alone.")
 ]
@@ -103,7 +105,7 @@ def styled(text: str, codes: str) -> str:
     return f"{_STYLE}{codes}m{text}{_STYLE}0m" if colours() and text else text
 
 
-def agreed(question: str) -> bool:
+def confirm(question: str) -> bool:
     """Ask a person at the terminal; an input that ends says no, and so does Enter."""
     sys.stderr.write(f"{_shown(question)} [y/N]: ")
     sys.stderr.flush()

@@ -14,7 +14,6 @@ from ragmem.cli.common import (
     SCHEMA,
     DryRunOption,
     JsonOption,
-    printable,
     say,
     say_json,
     show_unless_named,
@@ -167,11 +166,11 @@ def _say(plan: "Installation", *, dry_run: bool) -> None:
         "unchanged": "up to date",
         "absent": "not there",
     }
-    say(printable(f"{plan.file}: {said[plan.change]}"))
+    say(f"{plan.file}: {said[plan.change]}")
     match plan.start_up_change:
         case "written" | "removed":
             done = "added" if plan.start_up_change == "written" else "taken out"
-            say(printable(f"{plan.start_up}: lines {would}{done}"))
+            say(f"{plan.start_up}: lines {would}{done}")
         case "needed":
             tell(
                 f"for {plan.shell} to find it, these lines belong in {plan.start_up} (--edit-rc writes them):"

@@ -100,7 +100,7 @@ def each(
             tell_of(outcome)
         if not quiet:
             for note in outcome.notes:
-                tell(f"note: {printable(note)}")
+                tell(f"note: {note}")
     if as_json:
         say_json({"schema": SCHEMA, "dry_run": dry_run, "assistants": shapes})
     return code

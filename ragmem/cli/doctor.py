@@ -9,7 +9,8 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
-    agreed,
+    YesOption,
+    confirm,
     open_memory,
     plural,
     say,
@@ -50,7 +51,7 @@ def doctor(
     ] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
     dry_run: DryRunOption = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Write nothing, not even the memory that is deleted again.")
     ] = False,
@@ -118,7 +119,7 @@ def _confirm(count: int, *, yes: bool) -> None:
             "a repair writes to the memory and nobody is here to ask",
             hint="look at the plan first: ragmem doctor --repair --dry-run",
         )
-    if not agreed(f"do {plural(count, 'repair')}?"):
+    if not confirm(f"do {plural(count, 'repair')}?"):
         raise UsageError(
             "nothing was changed", hint="ragmem doctor --repair --dry-run shows what would be done"
         )

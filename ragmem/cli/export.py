@@ -13,7 +13,6 @@ from ragmem.cli.common import (
     QuietOption,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     size,
@@ -104,7 +103,7 @@ def export(
         say_json(document)
     else:
         what = plural(counts["memories"], "memory", "memories")
-        say(f"would write {what}" if dry_run else printable(f"{file}: {what}, {size(written)}"))
+        say(f"would write {what}" if dry_run else f"{file}: {what}, {size(written)}")
     return EXIT_OK
 
 

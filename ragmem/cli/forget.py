@@ -11,10 +11,10 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
-    agreed,
+    YesOption,
+    confirm,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     table,
@@ -72,7 +72,7 @@ def forget(
         bool, typer.Option("--purge", help="Delete for good, from the archive too; there is no undo.")
     ] = False,
     dry_run: DryRunOption = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     allow_large: Annotated[
         bool, typer.Option("--allow-large", help="Also where more than half of all memories would go.")
     ] = False,
@@ -128,7 +128,7 @@ def _ask(planned: "Plan", *, purge: bool) -> None:
             f"this would {what} and nobody is here to ask",
             hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
         )
-    if not agreed(f"{what}?" + (" There is no undo" if purge else "")):
+    if not confirm(f"{what}?" + (" There is no undo" if purge else "")):
         raise UsageError("nothing was forgotten", hint="ragmem forget --dry-run shows what would go")
 
 
@@ -176,17 +176,17 @@ def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: boo
             " stay:"
         )
         for one in planned.mixed[:SHOWN]:
-            tell(printable(f"  {one.id[:12]}  {one.title}"))
+            tell(f"  {one.id[:12]}  {one.title}")
     if done is None:
         return
     for line in done.left:
-        say(printable(f"left in {line}"))
+        say(f"left in {line}")
     if quiet:
         return
     for path in done.sources[:SHOWN]:
-        tell(printable(f"note: the file {path} is as it was; its text is left out until it changes"))
+        tell(f"note: the file {path} is as it was; its text is left out until it changes")
     if done.note:
-        tell(printable(f"note: {done.note}"))
+        tell(f"note: {done.note}")
 
 
 def _list(going: "tuple[Going, ...]") -> None:

@@ -14,7 +14,8 @@ from ragmem.cli.common import (
     LimitOption,
     QuietOption,
     SourcesFileOption,
-    agreed,
+    YesOption,
+    confirm,
     moment,
     open_memory,
     plural,
@@ -86,7 +87,7 @@ def gc(
         ),
     ] = None,
     dry_run: DryRunOption = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     allow_large: Annotated[
         bool, typer.Option("--allow-large", help="Remove more than half of the memories if the plan says so.")
     ] = False,
@@ -401,5 +402,5 @@ def _ask(what: str, *, yes: bool, look: str) -> None:
         raise UsageError(
             f"this would {what} and nobody is here to ask", hint=f"`{look}` shows it, and changes nothing"
         )
-    if not agreed(f"{what}?"):
+    if not confirm(f"{what}?"):
         raise UsageError("nothing was removed", hint=f"`{look}` shows it, and changes nothing")

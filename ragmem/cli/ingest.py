@@ -13,8 +13,8 @@ from ragmem.cli.common import (
     ExplainOption,
     JsonOption,
     QuietOption,
-    agreed,
     because,
+    confirm,
     open_memory,
     plural,
     printable,
@@ -241,17 +241,17 @@ def _checked(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
 
 def _tell(warnings: Sequence[str], problems: Sequence[str]) -> None:
     for warning in warnings[:SHOWN_WARNINGS]:
-        tell(printable(f"warning: {warning}"))
+        tell(f"warning: {warning}")
     if len(warnings) > SHOWN_WARNINGS:
         tell(f"... and {len(warnings) - SHOWN_WARNINGS:,} more; --json lists all")
     for problem in problems:
-        tell(printable(f"failed: {problem}"))
+        tell(f"failed: {problem}")
 
 
 def _point_to_seed(folder: "Survey") -> None:
     if folder.sources:
         asked = " ".join(f"-s {name}" for name in folder.sources)
-        tell(printable(f"note: seed reads files there and follows their changes: ragmem seed {asked}"))
+        tell(f"note: seed reads files there and follows their changes: ragmem seed {asked}")
 
 
 def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: bool, quiet: bool) -> None:
@@ -272,9 +272,9 @@ def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: boo
             hint="look at it with --dry-run; `ragmem ingest --help` tells how to answer beforehand",
         )
     for line in told:
-        tell(printable(line))
+        tell(line)
     what = "it" if len(large) == 1 else "them"
-    if not agreed(f"read {what}?"):
+    if not confirm(f"read {what}?"):
         raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
 
 
@@ -305,7 +305,7 @@ def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, q
     for shape in shapes:
         say(str(shape["id"]))
         if not quiet and sys.stderr.isatty():
-            tell(printable(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}"))
+            tell(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}")
     # Where programs read both streams, `--json` and `ragmem inspect runs` tell it.
     if run and not quiet and sys.stderr.isatty():
         tell(f"run {run}; what it stored: ragmem forget --ingest {run} --dry-run")

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json, tell
+from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
 from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
@@ -96,12 +96,12 @@ def drain(*, as_json: bool, quiet: bool) -> int:
     if taken.left and not quiet:
         tell(f"note: {plural(len(taken.left), 'event')} of hooks left until there is a transcript")
     for problem in taken.problems if not quiet else ():
-        tell(printable(f"a hook's event: {problem}"))
+        tell(f"a hook's event: {problem}")
     if note and not quiet:
         tell(f"note: found by full text, and indexed by a later seed: {note}")
     for path, reason in aside:
-        tell(printable(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}"))
+        tell(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}")
     for one in rejected:
-        tell(printable(f"failed: {one.told}"))
+        tell(f"failed: {one.told}")
     let_go(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
     return EXIT_FAILED if done.aside or taken.aside or rejected else EXIT_OK

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.cli.common import Bar, open_memory, plural, printable, say, say_json, table, tell
+from ragmem.cli.common import Bar, open_memory, plural, say, say_json, table, tell
 from ragmem.errors import EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def ingest_code(paths: Sequence[str], *, rebuild: bool, dry_run: bool, as_json: 
 
 
 def _say(report: "CodeReport", *, quiet: bool) -> None:
-    say(printable(f"{report.project}  {report.root}"))
+    say(f"{report.project}  {report.root}")
     rows = [(language, files) for language, files in report.languages.most_common()]
     table(("language", "files"), rows)
     say(
@@ -42,18 +42,18 @@ def _say(report: "CodeReport", *, quiet: bool) -> None:
     counted = f"{plural(report.symbols, 'symbol', 'symbols')} and {plural(report.edges, 'edge', 'edges')}"
     say(f"{counted} {made} in the graph; {report.seconds:.2f} s")
     for path, reason in report.failed[:SHOWN]:
-        tell(printable(f"failed: {path}: {reason}"))
+        tell(f"failed: {path}: {reason}")
     if len(report.failed) > SHOWN:
         tell(f"... and {len(report.failed) - SHOWN:,} more failed; --json counts them by their reasons")
     if quiet:
         return
     for old, new in report.renamed[:SHOWN]:
-        tell(printable(f"renamed: {old} -> {new}"))
+        tell(f"renamed: {old} -> {new}")
     notes = [
         *((path, reason, "skipped") for path, reason in report.skipped),
         *((path, problem, "not read whole") for path, problem in report.problems.items()),
     ]
     for path, reason, what in notes[:SHOWN]:
-        tell(printable(f"{what}: {path}: {reason}"))
+        tell(f"{what}: {path}: {reason}")
     if len(notes) > SHOWN:
         tell(f"... and {len(notes) - SHOWN:,} more; --json counts them by their reasons")

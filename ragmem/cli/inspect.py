@@ -161,11 +161,11 @@ def memory(
         if name in _TOLD_APART or value in ("", [], {}, False):
             continue
         shown = ", ".join(value) if isinstance(value, list) else value
-        say(f"{bold(name.ljust(12))} {printable(str(shown))}")
+        say(f"{bold(name.ljust(12))} {shown!s}")
     if superseded:
-        say(f"{bold('state now'.ljust(12))} {printable(told_superseded(superseded))}")
+        say(f"{bold('state now'.ljust(12))} {told_superseded(superseded)}")
         because = superseded_shape(superseded, opened.redactor)["reason"]
-        say(f"{bold('because'.ljust(12))} {printable(because)}")
+        say(f"{bold('because'.ljust(12))} {because}")
     for former in replaced:
         told = printable(told_former(former, opened.redactor))
         say(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}")
@@ -174,8 +174,8 @@ def memory(
     say_life(life)
     say_ageing(ageing)
     if found.summary:
-        say(f"\n{bold('summary')}\n{printable(found.summary)}")
-    say(f"\n{printable(found.text)}")
+        say(f"\n{bold('summary')}\n{found.summary}")
+    say(f"\n{found.text}")
     return EXIT_OK
 
 

@@ -54,7 +54,7 @@ def code(
 
 
 def _say_overview(found: dict[str, Any], most: int) -> None:
-    say(f"{bold('root')}       {printable(found['root'])}")
+    say(f"{bold('root')}       {found['root']}")
     counts = (
         f"{plural(found['files'], 'file')}, {plural(found['symbols'], 'symbol')},"
         f" {plural(found['references'], 'reference')}"
@@ -62,17 +62,17 @@ def _say_overview(found: dict[str, Any], most: int) -> None:
     say(f"{bold('code')}       {counts}")
     for name in ("languages", "kinds", "folders"):
         listed = ", ".join(f"{key} {count:,}" for key, count in list(found[name].items())[:20])
-        say(f"{bold(name.ljust(9))}  {printable(listed)}")
+        say(f"{bold(name.ljust(9))}  {listed}")
     outside = ", ".join(f"{name} {count:,}" for name, count in found["most_imported_from_outside"].items())
     if outside:
-        say(f"{bold('outside')}    {printable(outside)}")
+        say(f"{bold('outside')}    {outside}")
     say()
     table(
         ("most imported", "by files", "purpose"),
         [(one["file"], one["importers"], _line(one["purpose"])) for one in found["most_imported"][:most]],
     )
     for one in found["unread"][:most]:
-        tell(printable(f"note: {one['file']}: {one['problem']}"))
+        tell(f"note: {one['file']}: {one['problem']}")
     if not found["complete"]:
         tell("note: the code was not read to its end: ragmem ingest --code .")
 
@@ -89,13 +89,13 @@ def _say_folder(found: dict[str, Any], most: int) -> None:
 
 
 def _say_file(found: dict[str, Any], most: int) -> None:
-    say(f"{bold(printable(found['path']))}  {dim(printable(found['module']))}")
+    say(f"{bold(found['path'])}  {dim(found['module'])}")
     if found["purpose"]:
-        say(f"  {printable(found['purpose'])}")
+        say(f"  {found['purpose']}")
     if found["problem"]:
-        tell(printable(f"note: {found['problem']}"))
+        tell(f"note: {found['problem']}")
     if found["former_paths"]:
-        say(f"  formerly {printable(', '.join(found['former_paths']))}")
+        say(f"  formerly {', '.join(found['former_paths'])}")
     say()
     table(
         ("line", "kind", "symbol", "references", "doc"),
@@ -108,7 +108,7 @@ def _say_file(found: dict[str, Any], most: int) -> None:
     if found["referred_by"]:
         say(f"\n{bold('referred to by')}")
         for path, count in list(found["referred_by"].items())[:most]:
-            say(f"  {printable(path)}  {dim(plural(count, 'reference'))}")
+            say(f"  {path}  {dim(plural(count, 'reference'))}")
 
 
 def _inside(one: dict[str, Any], found: dict[str, Any]) -> str:
@@ -117,9 +117,9 @@ def _inside(one: dict[str, Any], found: dict[str, Any]) -> str:
 
 def _say_symbol(found: dict[str, Any], most: int) -> None:
     place = f"{found['kind']}  {found['file']}:{found['line']}-{found['end_line']}"
-    say(f"{bold(printable(found['symbol']))}  {dim(printable(place))}")
+    say(f"{bold(found['symbol'])}  {dim(place)}")
     for line in found["doc"].splitlines():
-        say(f"  {printable(line)}")
+        say(f"  {line}")
     if found["inside"]:
         say()
         table(
@@ -142,7 +142,7 @@ def _say_symbol(found: dict[str, Any], most: int) -> None:
             say(f"\n{bold(said)}")
         for edge in found[name][:most]:
             at = f"{edge['kind']}  {edge['file']}:{edge['line']}"
-            say(f"  {printable(edge[end])}  {dim(printable(at))}")
+            say(f"  {edge[end]}  {dim(at)}")
         _tell_rest(len(found[name]) - most, "reference")
 
 

@@ -12,7 +12,6 @@ from ragmem.cli.common import (
     moment,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     table,
@@ -81,7 +80,7 @@ def connections(
     if not links:
         tell(f"{whole.short_id} is connected with no other memory")
         return EXIT_NO
-    say(f"{bold(printable(title))}  {dim(plural(len(links), 'connection'))}")
+    say(f"{bold(title)}  {dim(plural(len(links), 'connection'))}")
     table(
         ("id", "strength", "cosine", "shared", "date", "kind", "title"),
         [

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, LimitOption, open_memory, printable, say_json, table, tell
+from ragmem.cli.common import JsonOption, LimitOption, open_memory, say_json, table, tell
 from ragmem.cli.inspect_lines import AllOption, ProjectOption, asked_projects, first_said
 from ragmem.errors import EXIT_NO, EXIT_OK
 
@@ -35,7 +35,7 @@ def entities(
         say_json({"schema": 1, **shape})
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell(f'no entity begins with "{printable(name)}"' if name else "there is no entity")
+        tell(f'no entity begins with "{name}"' if name else "there is no entity")
         return EXIT_NO
     several = len({one["project"] for one in found}) > 1
     table(

@@ -2,12 +2,13 @@
 
 import sys
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, say_json, table, tell
+from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, say, say_json, table, tell
 from ragmem.cli.inspect_lines import AllOption, ProjectOption, asked_projects, first_said
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -102,9 +103,17 @@ def _export(
     *,
     force: bool,
 ) -> "Exported":
+    from ragmem.domain.widths import escaped_controls
     from ragmem.services.new_file import new_file
 
     views = memory.graph(projects)
+    if out is None and sys.stdout.isatty():
+        shown = BytesIO()
+        done = views.export(form.value, shown, around=around, depth=depth, limit=limit)
+        written = shown.getvalue()
+        # JSON has escapes that say the same.
+        say((escaped_controls(written) if form is ExportForm.JSON else written).decode().rstrip("\n"))
+        return done
     if out is None:
         sys.stdout.flush()
         done = views.export(form.value, sys.stdout.buffer, around=around, depth=depth, limit=limit)

@@ -70,7 +70,7 @@ def entity(
             facts.append("in " + plural(place["memories"], "memory", "memories"))
         if len(places) > 1:
             facts.append("project " + titles.get(place["project"], place["project"]))
-        say(f"{bold(printable(place['name']))}  {dim(', '.join(facts))}")
+        say(f"{bold(place['name'])}  {dim(', '.join(facts))}")
         if place["aliases"]:
             also = ", ".join(f"{one['name']} ({one['rule']})" for one in place["aliases"])
             say(_filled(f"also {also}"))
@@ -86,7 +86,7 @@ def entity(
                 [(n["name"], n["type"], f"{n['weight']:g}", how(n["keywords"]), first_said(n)) for n in near],
             )
         if place["spellings"]:
-            tell(f"other things of this name: {printable(', '.join(place['spellings']))}")
+            tell(f"other things of this name: {', '.join(place['spellings'])}")
         tell_rest((place["memories"] or 0) - len(told), "memory", "memories")
         tell_rest(place["degree"] - len(near), "neighbour")
     _tell_elsewhere(shape["entity"]["also_in"], titles)
@@ -116,7 +116,7 @@ def path(
         say_json({"schema": 1, **shape})
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell(f'no path connects "{printable(start)}" and "{printable(goal)}" within one project')
+        tell(f'no path connects "{start}" and "{goal}" within one project')
         return EXIT_NO
     several = len({one["project"] for one in shape["paths"]}) > 1
     for number, one in enumerate(shape["paths"]):
@@ -125,7 +125,7 @@ def path(
         facts = [plural(len(one["steps"]), "step"), f"cost {one['cost']:.1f}"]
         if several:
             facts.append("project " + titles.get(one["project"], one["project"]))
-        say(f"{bold(printable(' - '.join(one['names'])))}  {dim(', '.join(facts))}")
+        say(f"{bold(' - '.join(one['names']))}  {dim(', '.join(facts))}")
         table(
             ("step", "how", "date", "memory", "said"),
             [
@@ -167,14 +167,14 @@ def communities(
         facts = [plural(one["size"], "entity", "entities"), f"cohesion {one['cohesion']:.2f}"]
         if several:
             facts.append("project " + titles.get(one["project"], one["project"]))
-        say(f"{bold(printable(one['name']))}  {dim(', '.join(facts))}")
+        say(f"{bold(one['name'])}  {dim(', '.join(facts))}")
         members = one["members"] if around else one["members"][:MEMBERS]
         rest = one["size"] - len(members)
         names = ", ".join(members) + (f", and {rest:,} more" if rest else "")
         say(_filled(names))
         for told in one["memories"]:
             date, identifier, text = cells(told)
-            say(f"  {date}  {dim(identifier)}  {printable(text)}")
+            say(f"  {date}  {dim(identifier)}  {text}")
     if not around:
         tell_rest(shape["total"] - len(shape["communities"]), "community", "communities")
         if shape["alone"]:
@@ -210,7 +210,7 @@ def timeline(
         return EXIT_OK if shape["total"] else EXIT_NO
     one = shape["entity"]
     if not shape["total"]:
-        tell(f'nothing tells of "{printable(one["name"])}"' + (f" since {since}" if since else ""))
+        tell(f'nothing tells of "{one["name"]}"' + (f" since {since}" if since else ""))
         return EXIT_NO
     facts = [
         one["type"],
@@ -218,7 +218,7 @@ def timeline(
         f"first {shape['first'][:10]}",
         f"last {shape['last'][:10]}",
     ]
-    say(f"{bold(printable(one['name']))}  {dim(', '.join(facts))}")
+    say(f"{bold(one['name'])}  {dim(', '.join(facts))}")
     say()
     say_told(shape["events"], titles if len(one["projects"]) > 1 else None)
     tell_rest(shape["total"] - len(shape["events"]), "earlier memory", "earlier memories")

@@ -12,7 +12,6 @@ from ragmem.cli.common import (
     dim,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     tell,
@@ -91,7 +90,7 @@ def _draw(found: "Impact", svg: Path | None, *, limit: int | None, force: bool) 
 
         with new_file(svg, force=force) as file:
             file.write(layers.svg(drawn).encode("utf-8"))
-        say(printable(f"{svg}: {drawn.title}"))
+        say(f"{svg}: {drawn.title}")
 
 
 def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
@@ -102,11 +101,11 @@ def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
     place = f"file, {plural(len(target['symbols']), 'symbol')}"
     if target["kind"] != "file":
         place = f"{target['kind']}  {target['files'][0]}:{target['symbols'][0]['line']}"
-    say(f"{bold(printable(target['name']))}  {dim(printable(place))}")
+    say(f"{bold(target['name'])}  {dim(place)}")
     if target["former_path"]:
-        say(f"  {printable(target['former_path'])} is now {printable(target['name'])}")
+        say(f"  {target['former_path']} is now {target['name']}")
     if target["symbols"] and (doc := target["symbols"][0]["doc"]):
-        say(f"  {printable(doc.splitlines()[0])}")
+        say(f"  {doc.splitlines()[0]}")
     say(f"  {_counted(shape['depths'])}")
     most = limit or SYMBOLS
     at = 0
@@ -143,7 +142,7 @@ def _say_reached(one: dict[str, Any]) -> None:
     via = f" {reference['target']}" if one["depth"] > 1 else ""
     more = f" +{len(one['references']) - 1}" if len(one["references"]) > 1 else ""
     at = f"{how or reference['kind']}{via}  {reference['file']}:{reference['line']}{more}"
-    say(f"  {one['score']:.2f}  {printable(one['symbol'])}  {dim(printable(at))}")
+    say(f"  {one['score']:.2f}  {one['symbol']}  {dim(at)}")
 
 
 def _say_rest(count: int, noun: str) -> None:
@@ -159,11 +158,11 @@ def say_memories(shape: dict[str, Any], most: int) -> None:
     for one in shape["memories"][:most]:
         category = "" if one["category"] == "none" else f", {one['category'].replace('_', ' ')}"
         about = f"{one['id']}  {one['event_time'][:10]}  {one['kind']}{category}"
-        say(f"  {printable(one['title'] or one['source'])}  {dim(printable(about))}")
+        say(f"  {one['title'] or one['source']}  {dim(about)}")
         for place in one["places"][:2]:
             where = "edited" if place["how"] == "edit" else f"line {place['line']}"
             where = "title" if place["line"] == 0 else where
-            say(f"    {dim(where)}  {printable(place['quote'] or place['means'])}")
+            say(f"    {dim(where)}  {place['quote'] or place['means']}")
     rest = shape["memories_total"] - most
     if rest > 0:
         say(f"  {rest:,} more {'memory' if rest == 1 else 'memories'}; -n shows them")

@@ -128,7 +128,7 @@ def _say_whole(item: "Listed") -> None:
     if item.feedback:
         lines.append(("feedback", f"{item.feedback:+d}"))
     for name, value in lines:
-        say(f"{bold(name.ljust(WIDTH))} {printable(value)}")
+        say(f"{bold(name.ljust(WIDTH))} {value}")
     if not item.feedback and one.memory:
         say(
             dim(f"{'':{WIDTH}} of use? ragmem feedback {one.memory[:WIDTH]} good|bad --session {one.session}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ragmem.cli.common import bold, plural, printable, say
+from ragmem.cli.common import bold, plural, say
 
 WIDTH = 12
 
@@ -25,7 +25,7 @@ def say_life(life: Mapping[str, Any]) -> None:
     if life["superseded_by"]:
         parts.append(f"superseded by {life['superseded_by'][:WIDTH]}")
     say(f"{bold('life'.ljust(WIDTH))} {', '.join(parts)}")
-    say(f"{bold('rule'.ljust(WIDTH))} {life['action']}, {life['rule']}: {printable(life['reason'])}")
+    say(f"{bold('rule'.ljust(WIDTH))} {life['action']}, {life['rule']}: {life['reason']}")
 
 
 def say_ageing(ageing: Mapping[str, float]) -> None:

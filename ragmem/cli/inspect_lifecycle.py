@@ -12,7 +12,6 @@ from ragmem.cli.common import (
     LimitOption,
     bold,
     open_memory,
-    printable,
     say,
     say_json,
     styled,
@@ -89,14 +88,14 @@ def _draw(drawn: "Sheet", svg: Path, *, force: bool) -> None:
         return
     with new_file(svg, force=force) as file:
         file.write(picture.encode("utf-8"))
-    say(printable(f"{svg}: {drawn.title}"))
+    say(f"{svg}: {drawn.title}")
 
 
 def _say_charts(drawn: "Sheet") -> None:
     from ragmem.domain import chart_lines
 
     width = shutil.get_terminal_size().columns
-    say(bold(printable(drawn.title)))
+    say(bold(drawn.title))
     for line in chart_lines.wrapped(drawn.told, max(chart_lines.NARROWEST, min(width, chart_lines.WIDEST))):
         say(line)
     for line in chart_lines.drawn(

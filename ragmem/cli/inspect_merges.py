@@ -57,7 +57,7 @@ def merges(
             if as_json:
                 say_json({"schema": 1, "dry_run": dry_run, "merge": merge_shape(memory.catalog, done)})
             else:
-                say(printable(_told(done, redo=bool(redo), dry_run=dry_run)))
+                say(_told(done, redo=bool(redo), dry_run=dry_run))
             return EXIT_OK
         projects = memory.named_projects(project) if project else None
         found = read(memory.catalog, projects=projects, name=name, undone=undone)

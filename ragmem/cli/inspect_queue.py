@@ -7,7 +7,6 @@ from ragmem.cli.common import (
     moment,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     table,
@@ -50,6 +49,6 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
         )
     tell_rest(unnamed, "waiting thing")
     for one in aside:
-        tell(printable(f"set aside: {one.path}: {one.problem}"))
+        tell(f"set aside: {one.path}: {one.problem}")
     tell_rest(len(found.aside) - len(aside), "file that was set aside", "files that were set aside")
     return EXIT_OK

@@ -96,7 +96,7 @@ def _write_page(made: "Report", html: Path, *, force: bool, show: bool) -> None:
         return
     with new_file(html, force=force) as file:
         file.write(text.encode("utf-8"))
-    say(printable(f"{html}: {made.title}, {len(made.plots)} plots, {size(html.stat().st_size)}"))
+    say(f"{html}: {made.title}, {len(made.plots)} plots, {size(html.stat().st_size)}")
     if show:
         import webbrowser
 
@@ -112,7 +112,7 @@ def _write_pictures(made: "Report", folder: Path, *, force: bool) -> None:
     for name, plot in made.plots.items():
         with new_file(folder / f"{name}.svg", force=force) as file:
             file.write(svg(plot, name=name).encode("utf-8"))
-        say(printable(f"{folder / name}.svg: {plot.title}"))
+        say(f"{folder / name}.svg: {plot.title}")
 
 
 def _say(made: "Report") -> None:
@@ -120,7 +120,7 @@ def _say(made: "Report") -> None:
     from ragmem.services.plots.terminal import WIDEST
 
     room = max(NARROWEST, min(shutil.get_terminal_size().columns, WIDEST)) - 2
-    say(bold(printable(made.title)))
+    say(bold(made.title))
     say(f"as of {made.made:%Y-%m-%d %H:%M} UTC, ragmem {made.version}")
     say()
     for sentence in made.sentences:

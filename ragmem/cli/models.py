@@ -12,7 +12,6 @@ from ragmem.cli.common import (
     bold,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     show_unless_named,
@@ -151,7 +150,7 @@ def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest:
     from ragmem.services.models_use import named
 
     def line(name: str, text: str) -> None:
-        say(f"{bold(name.ljust(15))} {printable(text)}")
+        say(f"{bold(name.ljust(15))} {text}")
 
     embedder = named(settings.models)
     if standing is None or not standing.active:
@@ -164,7 +163,7 @@ def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest:
         line("work", f"rests; `{rest}`" if rest else "goes on in the background")
     line("language model", named(settings.language_model))
     if standing is not None and standing.problem:
-        tell(printable(f"warning: {standing.problem}"))
+        tell(f"warning: {standing.problem}")
 
 
 def _row(model: dict[str, Any]) -> tuple[Any, ...]:

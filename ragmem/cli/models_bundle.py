@@ -12,7 +12,6 @@ from ragmem.cli.common import (
     QuietOption,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     size,
@@ -107,13 +106,13 @@ def bundle(
         )
     if not quiet:
         for note in decided.notes:
-            tell(printable(f"note: {note}"))
+            tell(f"note: {note}")
     if dry_run:
         place_for(file, force=force)
         _say_plan(decided, file, as_json=as_json)
         return EXIT_OK
     if wanted is not None and not quiet:
-        tell(printable(f"collecting wheels; ragmem's own: {decided.wheels_from}"))
+        tell(f"collecting wheels; ragmem's own: {decided.wheels_from}")
     made = build(decided, file, force=force)
     parts = _parts(by_part((part.name, part.bytes) for part in made.manifest.files))
     if as_json:
@@ -122,7 +121,7 @@ def bundle(
         return EXIT_OK
     _say_parts(parts)
     say()
-    say(printable(f"{made.path}  {size(made.bytes)}"))
+    say(f"{made.path}  {size(made.bytes)}")
     say(f"sha256  {made.sha256}")
     return EXIT_OK
 
@@ -146,7 +145,7 @@ def _verify(file: Path, *, as_json: bool) -> int:
     else:
         _say_parts(parts)
         say()
-        say(printable(f"sound: {plural(len(manifest.files), 'file')} as they were packed"))
+        say(f"sound: {plural(len(manifest.files), 'file')} as they were packed")
     return EXIT_OK
 
 
@@ -179,5 +178,5 @@ def _say_plan(decided: "Plan", file: Path, *, as_json: bool) -> None:
         rows.append(("wheels", "", "known when they are collected"))
     table(("part", "files", "size"), rows)
     if decided.wheels is not None:
-        say(printable(f"ragmem's own wheel: {decided.wheels_from}"))
-    say(printable(f"would write {file}"))
+        say(f"ragmem's own wheel: {decided.wheels_from}")
+    say(f"would write {file}")

@@ -11,10 +11,10 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
-    agreed,
+    YesOption,
+    confirm,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     size,
@@ -87,11 +87,11 @@ def pull(
     if as_json:
         say_json(_document(fetching, endpoint, dry_run=dry_run))
     elif fetching.there:
-        say(printable(f"{model} is there already: {fetching.folder}"))
+        say(f"{model} is there already: {fetching.folder}")
     elif dry_run:
-        say(printable(f"would fetch {size(fetching.left)} into {fetching.folder}"))
+        say(f"would fetch {size(fetching.left)} into {fetching.folder}")
     else:
-        say(printable(f"{model} is there: {fetching.folder}"))
+        say(f"{model} is there: {fetching.folder}")
         if not quiet:
             _tell_next(fetching)
     return EXIT_OK
@@ -101,10 +101,8 @@ def _tell_plan(fetching: "Fetching", endpoint: str) -> None:
     model = fetching.model
     licence = f"licence {model.licence}" if model.licence else "licence not said"
     tell(
-        printable(
-            f"{model.name} {model.revision[:12]}: {size(model.bytes)} in {plural(len(model.files), 'file')},"
-            f" {licence}, from {endpoint}"
-        )
+        f"{model.name} {model.revision[:12]}: {size(model.bytes)} in {plural(len(model.files), 'file')},"
+        f" {licence}, from {endpoint}"
     )
 
 
@@ -113,9 +111,9 @@ def _tell_next(fetching: "Fetching") -> None:
 
     found = found_at(fetching.folder, fetching.model.name)
     if found is not None and found.problem:
-        tell(printable(f"warning: it cannot be used as it is: {found.problem}"))
+        tell(f"warning: it cannot be used as it is: {found.problem}")
     option = " --language" if found is not None and found.use == "language model" else ""
-    tell(printable(f"hint: ragmem models use{option} mlx:{fetching.model.name}"))
+    tell(f"hint: ragmem models use{option} mlx:{fetching.model.name}")
 
 
 def _document(fetching: "Fetching", endpoint: str, *, dry_run: bool) -> dict[str, Any]:
@@ -137,7 +135,7 @@ def _document(fetching: "Fetching", endpoint: str, *, dry_run: bool) -> dict[str
 
 def remove(
     model: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A model that was fetched.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -158,7 +156,7 @@ def remove(
     if as_json:
         say_json(document | {"folder": str(folder_of(data, model))})
     else:
-        say(printable(f"{'would remove' if dry_run else 'removed'} {model}: {size(count)}"))
+        say(f"{'would remove' if dry_run else 'removed'} {model}: {size(count)}")
     return EXIT_OK
 
 
@@ -187,5 +185,5 @@ def _confirm(model: str, count: int, *, yes: bool) -> None:
         raise UsageError(
             f'nobody is here to ask whether "{model}" may go', hint="`ragmem models list` shows what is there"
         )
-    if not agreed(f"remove {model} ({size(count)})?"):
+    if not confirm(f"remove {model} ({size(count)})?"):
         raise UsageError("nothing was removed", hint="`ragmem models list` shows what there is")

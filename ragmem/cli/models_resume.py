@@ -16,7 +16,6 @@ from ragmem.cli.common import (
     moment,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     tell,
@@ -83,12 +82,12 @@ def say_made(document: dict[str, Any]) -> None:
     """Write what was made; `document` is a Reembedded as JSON, with `vectors` that says how it ended."""
     made, model = document["made"], document["model"]
     if document["vectors"] == "stopped":
-        say(printable(f"{plural(made, 'vector')} made, then: {document['note']}"))
-        tell(printable(f"hint: {document['hint'] or 'ragmem models resume goes on'}"))
+        say(f"{plural(made, 'vector')} made, then: {document['note']}")
+        tell(f"hint: {document['hint'] or 'ragmem models resume goes on'}")
     elif made:
-        say(printable(f"{plural(made, 'vector')} made in {document['seconds']:.1f} s; {model} answers now"))
+        say(f"{plural(made, 'vector')} made in {document['seconds']:.1f} s; {model} answers now")
     else:
-        say(printable(f"nothing to make: {document['note'] or f'the vectors are those of {model}'}"))
+        say(f"nothing to make: {document['note'] or f'the vectors are those of {model}'}")
 
 
 class Lines:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragmem.backends.composed import ComposedModels
-from ragmem.cli.common import JsonOption, QuietOption, open_memory, printable, say, say_json, table, tell
+from ragmem.cli.common import JsonOption, QuietOption, open_memory, say, say_json, table, tell
 from ragmem.cli.models_choosing import LanguageOption, choice_of
 from ragmem.errors import RagmemError
 
@@ -64,9 +64,9 @@ def try_models(
         table(("backend", "model", "for", "status", "figures"), map(_row, trials))
         for trial in trials:
             if trial.problem:
-                say(printable(f"{trial.model}: {trial.problem}"))
+                say(f"{trial.model}: {trial.problem}")
                 if trial.advice and not quiet:
-                    tell(printable(f"hint: {trial.advice}"))
+                    tell(f"hint: {trial.advice}")
     return exit_code(trials)
 
 

@@ -13,7 +13,6 @@ from ragmem.cli.common import (
     QuietOption,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     tell,
@@ -155,12 +154,12 @@ def _probe(memory: Ragmem, choice: "Choice") -> None:
 def _say_choice(document: dict[str, Any], *, quiet: bool) -> None:
     if document["dry_run"]:
         for line in document["diff"] or [f"{document['file']} says so already"]:
-            say(printable(line))
+            say(line)
     else:
-        say(printable(f"{document['file']}: [{document['table']}] is {document['model']}"))
+        say(f"{document['file']}: [{document['table']}] is {document['model']}")
     if not quiet:
         for line in document["warnings"]:
-            tell(printable(f"warning: {line}"))
+            tell(f"warning: {line}")
 
 
 def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
@@ -214,6 +213,6 @@ def _say_vectors(document: dict[str, Any], *, quiet: bool) -> None:
             if not quiet:
                 tell("hint: `ragmem models list` shows how far it is")
                 if "log" in document:
-                    tell(printable(f"hint: it writes to {document['log']}"))
+                    tell(f"hint: it writes to {document['log']}")
         case "made" | "stopped":
             say_made(document)

@@ -13,7 +13,6 @@ from ragmem.cli.common import (
     moment,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     show_unless_named,
@@ -237,7 +236,7 @@ def _say(done: "Change", *, dry_run: bool, quiet: bool) -> None:
             line = f"{memories} of {done.former} {would}moved to {named}"
         case _:
             line = f"{memories} {would}given to {named}"
-    say(printable(line))
+    say(line)
     if quiet:
         return
     if done.archived:
@@ -247,7 +246,7 @@ def _say(done: "Change", *, dry_run: bool, quiet: bool) -> None:
         stood = "stand in both" if dry_run else "stood in both; the older ones are in the archive"
         tell(f"note: {plural(done.doubles, 'memory', 'memories')} {stood}{back}")
     if done.note:
-        tell(printable(f"note: found by full text, and indexed by a later seed: {done.note}"))
+        tell(f"note: found by full text, and indexed by a later seed: {done.note}")
 
 
 def _few(values: tuple[str, ...]) -> str:

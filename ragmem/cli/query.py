@@ -308,7 +308,7 @@ def _tell_how(routed: "RoutedAnswer") -> None:
 
 def _say_routed(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> None:
     for fact in routed.shown:
-        say(f"{bold(fact.name)}  {printable(fact.value)}")
+        say(f"{bold(fact.name)}  {fact.value}")
     if routed.shown:
         say()
     _say_matches(routed.answer.matches, explain=explain, redactor=redactor)
@@ -355,9 +355,9 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
         more += f"  {told_superseded(match.superseded)}" if match.superseded else ""
         if match.replaced:
             more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
-        say("   " + dim(printable(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}")))
+        say("   " + dim(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"))
         if held := session_line(memory, redactor=redactor):
-            say("   " + dim(printable(held)))
+            say("   " + dim(held))
         snippet = _snippet(match, redactor=redactor)
         lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]
         for line in lines:

@@ -73,5 +73,5 @@ def say_answer(
         sys.stdout.flush()
     say("")
     for number in cited(text, len(sources)):
-        say(dim(f"[{number}] {printable(sources[number - 1])}"))
+        say(dim(f"[{number}] {sources[number - 1]}"))
     return EXIT_OK

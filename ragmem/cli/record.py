@@ -11,7 +11,6 @@ from ragmem.cli.common import (
     JsonOption,
     QuietOption,
     open_memory,
-    printable,
     say,
     say_json,
     standard_input,
@@ -97,7 +96,7 @@ def record(
         say_json({"schema": 1, "dry_run": dry_run, "records": shapes})
         return EXIT_OK
     for item in stored:
-        say(printable(item.memory.text) if dry_run else item.memory.short_id)
+        say(item.memory.text if dry_run else item.memory.short_id)
     for note in () if quiet else dict.fromkeys(item.note for item in stored if item.note):
         tell(f"note: stored, found by full text, and indexed by a later seed: {note}")
     return EXIT_OK

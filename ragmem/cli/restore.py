@@ -11,10 +11,10 @@ from ragmem.cli.common import (
     Bar,
     JsonOption,
     QuietOption,
-    agreed,
+    YesOption,
+    confirm,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     tell,
@@ -48,7 +48,7 @@ def restore(
         Path,
         typer.Argument(metavar="FILE", help="A backup, a memory.db, or the folder that a restore has kept."),
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify the backup, change nothing.")] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -89,10 +89,10 @@ def restore(
         )
     else:
         what = plural(done.counts.get("memories", 0), "memory", "memories")
-        say(printable(f"{file}: sound, {what}" if dry_run else f"restored {what}"))
+        say(f"{file}: sound, {what}" if dry_run else f"restored {what}")
     if not dry_run and not quiet:
         if done.replaced:
-            tell(printable(f"undo with: ragmem restore {done.replaced}"))
+            tell(f"undo with: ragmem restore {done.replaced}")
         if foreign:
             tell("vectors and graph lie elsewhere: `ragmem gc` brings them up to date")
     return EXIT_OK
@@ -135,5 +135,5 @@ def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
             f"this would {asked} and nobody is here to ask",
             hint="look at it first: ragmem restore FILE --dry-run",
         )
-    if not agreed(f"{asked}?"):
+    if not confirm(f"{asked}?"):
         raise UsageError("nothing was restored", hint="--dry-run only verifies")

@@ -10,10 +10,10 @@ from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
     QuietOption,
-    agreed,
+    YesOption,
+    confirm,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     size,
@@ -73,7 +73,7 @@ def scrub(
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Also a PATTERN of one to three letters.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -127,7 +127,7 @@ def _ask(planned: "Plan") -> None:
         raise UsageError(
             f"this would {what} and nobody is here to ask", hint="look at the plan first: add --dry-run"
         )
-    if not agreed(f"{what}? There is no undo"):
+    if not confirm(f"{what}? There is no undo"):
         raise UsageError("nothing was changed", hint="ragmem scrub --dry-run shows the plan")
 
 
@@ -142,7 +142,7 @@ def _say_plan(planned: "Plan", done: "Scrubbed | None", *, as_json: bool, quiet:
                 f"[redacted: {kind}]" + (f" x {count}" if count > 1 else "")
                 for kind, count in one.kinds.items()
             )
-            say(printable(f"{one.id}  {'archived: ' if one.archived else ''}{kinds}  {one.title}".rstrip()))
+            say(f"{one.id}  {'archived: ' if one.archived else ''}{kinds}  {one.title}".rstrip())
         if len(planned.memories) > SHOWN:
             say(f"and {plural(len(planned.memories) - SHOWN, 'other memory', 'other memories')}")
     living = sum(not one.archived for one in planned.memories)
@@ -165,24 +165,24 @@ def _say_plan(planned: "Plan", done: "Scrubbed | None", *, as_json: bool, quiet:
 
 def _tell_outside(planned: "Plan") -> None:
     for path in planned.files:
-        tell(printable(f"in {path}"))
+        tell(f"in {path}")
     for backup in planned.backups:
-        tell(printable(f"in the backup {backup.path}" + (f": {backup.problem}" if backup.problem else "")))
+        tell(f"in the backup {backup.path}" + (f": {backup.problem}" if backup.problem else ""))
     for path in planned.sources[:SHOWN]:
-        tell(printable(f"warning: the file {path} still holds it; {SOURCE}"))
+        tell(f"warning: the file {path} still holds it; {SOURCE}")
     if len(planned.sources) > SHOWN:
         tell(f"and {plural(len(planned.sources) - SHOWN, 'other file')}; --json names all")
     for path in planned.config:
-        tell(printable(f"warning: the configuration {path} holds it and was left alone"))
+        tell(f"warning: the configuration {path} holds it and was left alone")
 
 
 def _say_proof(done: "Scrubbed", *, quiet: bool) -> None:
     for line in done.left:
-        say(printable(f"left in {line}"))
+        say(f"left in {line}")
     where = f"{plural(done.searched, 'file')}, {size(done.bytes)}"
     say(f"{len(done.left)} left in {where}")
     if done.note and not quiet:
-        tell(printable(f"note: {done.note}"))
+        tell(f"note: {done.note}")
 
 
 def _shape(planned: "Plan", done: "Scrubbed | None") -> dict[str, Any]:

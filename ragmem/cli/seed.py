@@ -16,7 +16,6 @@ from ragmem.cli.common import (
     because,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     size,
@@ -183,7 +182,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
     if quiet:
         for problem in report.problems:
             if problem.level == "failed":
-                tell(printable(f"failed: {problem.place}: {problem.reason}"))
+                tell(f"failed: {problem.place}: {problem.reason}")
         return
     table(names, counts)
     if report.resumed:
@@ -200,7 +199,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
         say(f"run {report.run}")
     for problem in report.problems[:SHOWN_PROBLEMS]:
         reason = problem.reason if problem.place in problem.reason else f"{problem.place}: {problem.reason}"
-        tell(printable(f"{problem.level}: {reason}"))
+        tell(f"{problem.level}: {reason}")
     if len(report.problems) > SHOWN_PROBLEMS:
         tell(f"... and {len(report.problems) - SHOWN_PROBLEMS:,} more; --json lists all")
 
@@ -232,6 +231,6 @@ def _tell_extraction(done: Any) -> None:
         tell(said)
     waiting = f"{plural(done.waiting, 'text waits', 'texts wait')} for the language model"
     if done.note:
-        tell(printable(f"note: {waiting}, the rules' entities stand: {done.note}"))
+        tell(f"note: {waiting}, the rules' entities stand: {done.note}")
     elif done.waiting:
         tell(f"note: {waiting}")

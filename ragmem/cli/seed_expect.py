@@ -89,7 +89,7 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
         redactor=memory.redactor,
     )
     for note in degraded:
-        tell(printable(f"note: {note}"))
+        tell(f"note: {note}")
     return verdict
 
 
@@ -136,7 +136,7 @@ def report_to_ci(verdict: Verdict, wish: Wish) -> None:
             file.write(junit(verdict, shown=shown).encode())
     if wish.github:
         for line in annotations(verdict, shown=shown):
-            tell(printable(line))
+            tell(line)
         if page := os.environ.get("GITHUB_STEP_SUMMARY"):
             with Path(page).open("a", encoding="utf-8") as file:
                 file.write(summary(verdict, shown=shown))

@@ -14,7 +14,6 @@ from ragmem.cli.common import (
     bold,
     open_memory,
     plural,
-    printable,
     say,
     say_json,
     show_unless_named,
@@ -95,7 +94,7 @@ def show(as_json: JsonOption = False) -> int:
     rows = [("profile", chosen.profile), ("backend", chosen.backend), ("place", place)]
     rows += [(name, f"{count:,}") for name, count in counts.items()] or [("memories", "none yet")]
     for name, value in rows:
-        say(f"{bold(name.ljust(12))} {printable(value)}")
+        say(f"{bold(name.ljust(12))} {value}")
     return EXIT_OK
 
 
@@ -137,9 +136,7 @@ def migrate(
                 if as_json:
                     say_json({"schema": 1, "dry_run": True, "profile": to.value, "place": place, **counts})
                 else:
-                    say(
-                        printable(f"would copy {plural(counts['memories'], 'memory', 'memories')} to {place}")
-                    )
+                    say(f"would copy {plural(counts['memories'], 'memory', 'memories')} to {place}")
                 return EXIT_OK
             memory.take_in()
             done = transfer(here, there, models=models, merge=merge, now=now(), progress=bar)
@@ -147,14 +144,12 @@ def migrate(
         say_json({"schema": 1, "dry_run": False, "profile": to.value, "place": place, **asdict(done)})
         return EXIT_OK
     say(
-        printable(
-            f"{place}: {plural(done.written, 'memory', 'memories')} copied, {done.unchanged:,} there already,"
-            f" {done.indexed:,} indexed; {done.agreed} of {done.asked} searches give the same"
-        )
+        f"{place}: {plural(done.written, 'memory', 'memories')} copied, {done.unchanged:,} there already,"
+        f" {done.indexed:,} indexed; {done.agreed} of {done.asked} searches give the same"
     )
     if not quiet:
         if done.note:
-            tell(printable(f"note: {done.note}"))
+            tell(f"note: {done.note}")
         tell("it is the same there; to use it, write into config.toml:")
         for line in _lines(wanted):
             tell(f"  {line}")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ragmem.domain.python_annotations import Annotations
+from ragmem.domain.python_entries import Entries
 from ragmem.domain.python_facts import FUNCTION, LAMBDA, NOTHING, Facts, Scope, is_key
 from ragmem.domain.python_syntax import expression_tree
 from ragmem.domain.python_targets import Targets
@@ -20,6 +21,7 @@ class Expressions(Targets):
         self.facts = facts
         self.scope = scope
         self.annotations = Annotations(self)
+        self.entries = Entries(facts)
 
     def hint(self, annotation: ast.expr | None, target: int) -> None:
         """Let the values that an annotation promises reach a node."""
@@ -69,7 +71,7 @@ class Expressions(Targets):
         return self.row("loads", self.value(node.value), node.attr, at=node)
 
     def _subscript(self, node: ast.Subscript) -> int:
-        base = self.value(node.value)
+        base, key = self.entry(node)
         if isinstance(node.slice, ast.Slice):
             lower, upper = (
                 one.value if isinstance(one, ast.Constant) and isinstance(one.value, int) else None
@@ -81,7 +83,7 @@ class Expressions(Targets):
                     plain = plain and isinstance(one, ast.Constant)
                     self.value(one)
             return self.slice(base, lower or 0, upper, plain=plain)
-        return self.row("items", base, self.key(node.slice), at=node)
+        return self.row("items", base, key, at=node)
 
     def _call(self, node: ast.Call) -> int:
         facts = self.facts

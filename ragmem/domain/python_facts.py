@@ -5,7 +5,10 @@ numbers which value reaches which node, so that they are small as JSON and quick
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragmem.domain.python_entries import Unread
 
 VERSION = 1
 """Of the facts; those of another are not linked."""
@@ -49,6 +52,10 @@ class Scope:
     owner: "Scope | None" = None
     of_class: bool = False
     definition: int = NOTHING
+    unread: "dict[str, Unread]" = field(default_factory=dict)
+    """Containers that nothing has read since a variable was given them."""
+    guards: int = 0
+    """Blocks around the current statement that hold exceptions back."""
 
 
 class Facts:
@@ -109,6 +116,7 @@ class Facts:
             if name in at.bound:
                 break
             at = at.parent
+        scope.unread.pop(name, None)
         node = scope.names.get(name)
         if node is None:
             node = scope.names[name] = self.node()
@@ -122,6 +130,7 @@ class Facts:
             scope = self.scopes[0]
         if name not in scope.nonlocals:
             scope.bound.add(name)
+        scope.unread.pop(name, None)
         node = scope.names.get(name)
         if node is None:
             node = scope.names[name] = self.node()

@@ -1,10 +1,13 @@
 """Facts of Python statements: a module's scopes, and what flows between its variables."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any, ClassVar
 
 from ragmem.domain.python_annotations import last_name
+from ragmem.domain.python_entries import replaced_keys
 from ragmem.domain.python_expressions import Expressions
 from ragmem.domain.python_facts import CLASS, FUNCTION, MODULE, NOTHING, Facts
 from ragmem.domain.python_targets import Value
@@ -15,11 +18,17 @@ _CLASS_FIRST = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
 _NOT_BOUND = frozenset(["setter", "deleter", "overload"])
 """Decorators below which a definition does not become what its name stands for."""
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_BRANCHES = (*_LOOPS, ast.If, ast.Match, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
+"""Statements whose parts run once, never or often."""
+
 
 def facts_of(tree: ast.Module) -> dict[str, Any]:
     """Return the facts of a module."""
     facts = Facts()
-    Statements(facts, facts.scope(MODULE, "", None, 1)).body(tree.body)
+    statements = Statements(facts, facts.scope(MODULE, "", None, 1))
+    statements.body(tree.body)
+    statements.entries.drop()
     return facts.finish()
 
 
@@ -28,13 +37,35 @@ class Statements(Expressions):
 
     def body(self, statements: Sequence[ast.stmt]) -> None:
         """Read statements in their order."""
+        unread = self.scope.unread
+        unread.clear()
         for one in statements:
+            if isinstance(one, _BRANCHES):
+                unread.clear()
             read = self.DO.get(type(one))
             if read is not None:
                 read(self, one)
+        unread.clear()
 
     def _expression(self, node: ast.Expr) -> None:
-        self.value(node.value)
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            with self._replacing(call.func.value, call):
+                self.value(call)
+        else:
+            self.value(call)
+
+    @contextmanager
+    def _replacing(self, holder: ast.expr, by: ast.Call | ast.AugAssign) -> Iterator[None]:
+        """Note what a container loses while the statement is read, unless the statement reads it too."""
+        name = holder.id if isinstance(holder, ast.Name) else ""
+        unread = self.scope.unread.get(name)
+        yield
+        if unread is not None:
+            lost = replaced_keys(by, unread)
+            if lost and sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(by)) == 1:
+                self.scope.unread[name] = unread
+                self.entries.lose(self.scope, name, lost)
 
     def _shape(self, node: ast.expr) -> Value:
         if isinstance(node, ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts):
@@ -48,6 +79,13 @@ class Statements(Expressions):
             if isinstance(target, ast.Name) and target.id == "__all__":
                 self._exports(node.value)
             self.assign(target, value)
+        if len(node.targets) == 1 and isinstance(value, int):
+            self._hold(node.targets[0], node.value, value)
+
+    def _hold(self, target: ast.expr, display: ast.expr | None, made: int) -> None:
+        if isinstance(target, ast.Name) and isinstance(display, ast.Dict | ast.List):
+            rows = takewhile(lambda row: row[0] >= made, reversed(self.facts.lists.get("puts", [])))
+            self.entries.hold(self.scope, target.id, display, [row for row in rows if row[0] == made][::-1])
 
     def _exports(self, node: ast.expr) -> None:
         if isinstance(node, ast.List | ast.Tuple) and self.scope.kind == MODULE:
@@ -62,6 +100,7 @@ class Statements(Expressions):
             self.hint(node.annotation, self.facts.bind(self.scope, node.target.id))
             if self.scope.kind == CLASS and last_name(node.annotation) != "ClassVar":
                 self.scope.fields.append(node.target.id)
+            self._hold(node.target, node.value, value)
         elif isinstance(node.target, ast.Attribute):
             promised = self.facts.node()
             self.hint(node.annotation, promised)
@@ -72,10 +111,12 @@ class Statements(Expressions):
         if isinstance(node.target, ast.Name):
             if node.target.id == "__all__":
                 self._exports(node.value)
-            target = self.facts.bind(self.scope, node.target.id)
-            found = self.mixed(node.op, target, added)
-            self.facts.copy(found, target)
+            with self._replacing(node.target, node):
+                target = self.facts.bind(self.scope, node.target.id)
+                found = self.mixed(node.op, target, added)
+                self.facts.copy(found, target)
         else:
+            self.scope.unread.clear()
             self.assign(node.target, self.mixed(node.op, NOTHING, added))
 
     def _return(self, node: ast.Return) -> None:
@@ -162,9 +203,12 @@ class Statements(Expressions):
             found = self.row("enters", self.value(one.context_expr), at=node)
             if one.optional_vars is not None:
                 self.assign(one.optional_vars, found)
+        self.scope.guards += 1
         self.body(node.body)
+        self.scope.guards -= 1
 
     def _try(self, node: ast.Try) -> None:
+        self.scope.guards += 1
         self.body(node.body)
         for handler in node.handlers:
             if handler.type is not None:
@@ -178,6 +222,7 @@ class Statements(Expressions):
             self.body(handler.body)
         self.body(node.orelse)
         self.body(node.finalbody)
+        self.scope.guards -= 1
 
     def _raise(self, node: ast.Raise) -> None:
         for one in (node.exc, node.cause):

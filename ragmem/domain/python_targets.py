@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from ragmem.domain.python_entries import Entries
 from ragmem.domain.python_facts import NOTHING, Facts, Scope
 
 Value = int | list[Any]
@@ -16,6 +17,7 @@ class Targets(ABC):
 
     facts: Facts
     scope: Scope
+    entries: Entries
 
     @abstractmethod
     def value(self, node: ast.expr) -> int:
@@ -65,14 +67,39 @@ class Targets(ABC):
             if NOTHING not in {base, value}:
                 self.facts.add("stores", base, target.attr, value)
         elif isinstance(target, ast.Subscript):
-            base = self.value(target.value)
-            at = None if isinstance(target.slice, ast.Slice) else self.key(target.slice)
-            if isinstance(target.slice, ast.Slice):
-                value = self.elements(value, target)
-            if NOTHING not in {base, value}:
-                self.facts.add("puts", base, at, value)
+            self._put(target, value)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, value)
+
+    def _put(self, target: ast.Subscript, value: int) -> None:
+        base, at = self.entry(target)
+        if isinstance(target.slice, ast.Slice):
+            value = self.elements(value, target)
+        if NOTHING in {base, value}:
+            return
+        self.facts.add("puts", base, at, value)
+        name = target.value.id if isinstance(target.value, ast.Name) else ""
+        if isinstance(at, list) and name in self.scope.unread:
+            self.entries.put(self.scope, name, at[0], self.facts.lists["puts"][-1])
+
+    def entry(self, node: ast.Subscript) -> tuple[int, int | list[Any] | None]:
+        """Return the nodes of a container and of the key at which an entry is read or written.
+
+        Who names one entry by a constant key has not read the others.
+        """
+        name = node.value.id if isinstance(node.value, ast.Name) and not self.scope.hidden else ""
+        unread = self.scope.unread.get(name)
+        base = self.value(node.value)
+        at = None if isinstance(node.slice, ast.Slice) else self.key(node.slice)
+        if unread is not None and isinstance(at, list):
+            self.scope.unread[name] = unread
+            if not isinstance(node.ctx, ast.Load):
+                self.entries.lose(self.scope, name, at)
+            unread.places.pop(unread.at(at[0]), None)
+            if isinstance(node.ctx, ast.Del) and unread.length is not None:
+                # The elements behind it have other positions now.
+                self.scope.unread.pop(name)
+        return base, at
 
     def packed(self, value: list[Any]) -> int:
         """Return the node of a tuple that was to be taken apart."""

@@ -12,6 +12,8 @@ from typing import Any, TextIO
 
 import orjson
 
+from ragmem.domain.widths import escaped_controls, without_controls
+
 LEVELS = ("debug", "info", "warning", "error")
 LINES = 10_000
 """Lines that wait at most for somebody to read the pipe; further ones are counted and left out."""
@@ -82,14 +84,16 @@ class Log:
             return f"{time.strftime('%H:%M:%S')} {level} {event}: {told}\n"
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         content = {"time": moment, "level": level, "event": event, **({"message": text} if text else {})}
-        return orjson.dumps({**content, **values}, default=str).decode() + "\n"
+        return escaped_controls(orjson.dumps({**content, **values}, default=str)).decode() + "\n"
 
     def _write(self) -> None:
         while (line := self._waiting.get()) is not None:
             # Nobody reads any more, or the disk of the log is full: the requests are answered nevertheless.
             with suppress(OSError, ValueError):
                 encoding = self._stream.encoding or "utf-8"
-                self._stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
+                self._stream.write(
+                    without_controls(line).encode(encoding, "backslashreplace").decode(encoding)
+                )
                 self._stream.flush()
 
 

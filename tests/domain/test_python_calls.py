@@ -1,9 +1,13 @@
 """Calls in small programs, one feature of Python each, as Python itself would make them."""
 
 import json
+import textwrap
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragmem.domain.code import EdgeKind, SymbolKind
 from ragmem.domain.python_code import link_python, parse_python
@@ -1078,3 +1082,313 @@ getattr(A(), "go")()
 def test_calls_go_where_python_goes(feature):
     files, expected = PROGRAMS[feature]
     assert calls(files) == expected
+
+
+OLD_AND_NEW = """
+def old(): pass
+def new(): pass
+"""
+
+OVERWRITTEN = {
+    "an entry of a dict": """
+d = {"a": old}
+d["a"] = new
+d["a"]()
+""",
+    "an entry of a dict with an annotation, twice": """
+d: dict = {"a": old, "b": None}
+d["a"] = old
+d["a"] = new
+d["a"]()
+""",
+    "an entry in the dict itself": """
+d = {"a": old, "a": new}
+d["a"]()
+""",
+    "an entry among others that are read": """
+d = {"a": old, "b": new}
+d["b"]()
+d["a"] = new
+d["a"]()
+""",
+    "an element of a list": """
+d = [old, new]
+d[0] = new
+d[0]()
+""",
+    "an element of a list from its end": """
+d = [new, old]
+d[-1] = new
+d[1]()
+""",
+    "by update() with a dict": """
+d = {"a": old}
+d.update({"a": new})
+d["a"]()
+""",
+    "by update() with a name": """
+d = {"a": old}
+d.update(a=new)
+d["a"]()
+""",
+    "by an operator": """
+d = {"a": old}
+d |= {"a": new}
+d["a"]()
+""",
+    "by del": """
+d = {"a": old, "b": new}
+del d["a"]
+d["b"]()
+for key in d: d[key]()
+""",
+    "by pop()": """
+d = {"a": old, "b": new}
+d.pop("a")
+for one in d.values(): one()
+""",
+    "by clear()": """
+d = {"a": old}
+d.clear()
+d["a"] = new
+d["a"]()
+""",
+    "within a function": """
+def f():
+    d = {"a": old}
+    d["a"] = new
+    d["a"]()
+f()
+""",
+    "within one branch": """
+if __name__:
+    d = {"a": old}
+    d["a"] = new
+    d["a"]()
+""",
+}
+
+KEPT = {
+    "in one branch": """
+d = {"a": old}
+if __name__:
+    d["a"] = new
+d["a"]()
+""",
+    "in the other branch": """
+d = {"a": new}
+if __name__:
+    d = {"a": old}
+else:
+    d["a"] = new
+d["a"]()
+""",
+    "in a loop": """
+d = {"a": old}
+for one in range(3):
+    d["a"]()
+    d["a"] = new
+""",
+    "by a loop": """
+d = {"a": old}
+for d["a"] in [new]: pass
+d["a"]()
+""",
+    "where an exception may come between": """
+try:
+    d = {"a": old}
+    new()
+    d["a"] = new
+except ValueError:
+    pass
+d["a"]()
+""",
+    "where a context may end the block": """
+import contextlib
+with contextlib.suppress(ValueError):
+    d = {"a": old}
+    new()
+    d["a"] = new
+d["a"]()
+""",
+    "when the container has a second name": """
+d = {"a": old}
+e = d
+d["a"] = new
+e["a"]()
+""",
+    "when another variable was given the container too": """
+c = d = {"a": old}
+x = c["a"]
+d["a"] = new
+x()
+d["a"]()
+""",
+    "when the old value was read": """
+d = {"a": old}
+x = d["a"]
+d["a"] = new
+x()
+d["a"]()
+""",
+    "when the new value is made of the old one": """
+def both(one):
+    one()
+    return new
+d = {"a": old}
+d["a"] = both(d["a"])
+d["a"]()
+""",
+    "when what is new is taken from the container": """
+d = {"a": old}
+d.update({"a": new, "b": d["a"]})
+d["a"]()
+d["b"]()
+""",
+    "when pop() gives it to somebody": """
+d = {"a": old}
+d.pop("a")()
+new()
+""",
+    "by a key that is not known": """
+d = {"a": old}
+d[input()] = new
+d["a"]()
+""",
+    "when a function reads it in between": """
+d = {"a": old}
+def read():
+    d["a"]()
+read()
+d["a"] = new
+read()
+""",
+    "when a function of the class reads it in between": """
+class C:
+    d = {"a": old}
+    x = d["a"]
+    d["a"] = new
+C.x()
+C.d["a"]()
+""",
+    "when a lambda reads it in between": """
+d = {"a": old}
+(lambda: d["a"]())()
+d["a"] = new
+d["a"]()
+""",
+    "when a generator reads it in between": """
+d = {"a": old}
+for one in (d["a"] for _ in range(3)): one()
+d["a"] = new
+d["a"]()
+""",
+    "when positions have moved": """
+d = [new, old]
+del d[0]
+d[1:] = [new]
+d[0]()
+d[1]()
+""",
+    "when a list was added to": """
+d = {"a": [old]}
+d["a"] += [new]
+d["a"][0]()
+d["a"][1]()
+""",
+    "by a part of an expression that may not run": """
+d = {"a": old}
+input() and d.update({"a": new})
+d["a"]()
+""",
+    "after a break": """
+while True:
+    d = {"a": old}
+    if input(): break
+    d["a"] = new
+d["a"]()
+""",
+}
+
+
+def targets(program):
+    return {target for _, target in calls({"main.py": OLD_AND_NEW + program})} & {"main.old", "main.new"}
+
+
+@pytest.mark.parametrize("how", OVERWRITTEN)
+def test_an_entry_that_is_certainly_overwritten_is_not_called(how):
+    assert targets(OVERWRITTEN[how]) == {"main.new"}
+
+
+@pytest.mark.parametrize("how", KEPT)
+def test_an_entry_that_may_have_been_read_is_called_beside_the_new_one(how):
+    assert targets(KEPT[how]) == {"main.old", "main.new"}
+
+
+STATEMENTS = """
+d = {"a": f0, "b": f1}
+d = {"a": f2}
+e = d
+d["a"] = f3
+d["b"] = f4
+d["a"] = d["b"]
+e["a"] = f5
+d["a"]()
+d.update({"a": f6})
+d |= {"a": f7, "b": d["a"]}
+d.pop("a")
+d.clear()
+del d["a"]
+read()
+fail()
+if yes(): break
+""".strip().splitlines()
+
+TAIL = ["try: d['a']()", "except Exception: pass", "try: e['b']()", "except Exception: pass"]
+
+BLOCKS = ["if yes():", "while yes():", "for d['a'] in [f1, f2]:", "try:", "with suppress(Exception):"]
+
+
+def programs():
+    lines = st.lists(st.sampled_from(STATEMENTS), min_size=1, max_size=6).map("\n".join)
+    bodies = st.recursive(
+        lines,
+        lambda inner: st.tuples(lines, st.sampled_from(BLOCKS), inner, lines).map(
+            lambda parts: "\n".join(
+                [
+                    parts[0],
+                    parts[1],
+                    textwrap.indent(parts[2], "    "),
+                    *(["except Exception: pass"] if parts[1] == "try:" else []),
+                    parts[3],
+                ]
+            )
+        ),
+        max_leaves=4,
+    )
+    return st.tuples(bodies, st.booleans(), st.booleans(), st.lists(st.booleans(), max_size=8))
+
+
+@given(programs())
+def test_what_a_program_calls_when_it_runs_is_among_its_calls(program):
+    body, within, reads, answers = program
+    called, answer = set(), iter(answers)
+    functions = [f"def f{number}(): pass" for number in range(10)]
+    reader = ["def read():", "    d['a']()"] if reads else ["def read(): pass"]
+    # A break needs a loop around it.
+    body = "\n".join(["while True:", textwrap.indent(body, "    "), "    break", *TAIL])
+    body = textwrap.indent(body, "    ")
+    frame = ["def main():", *([textwrap.indent("\n".join(reader), "    ")] if within else []), body, "main()"]
+    text = "\n".join([*functions, *(frame if within else [*reader, textwrap.dedent(body)])])
+    names = {
+        "yes": lambda: next(answer, False),
+        "fail": lambda: next(answer, True) and 1 / 0,
+        "suppress": suppress,
+        "note": called.add,
+    }
+    running = text
+    for number in range(10):
+        running = running.replace(f"def f{number}(): pass", f"def f{number}(): note('main.f{number}')")
+    with suppress(Exception):
+        exec(running, names)
+    assert called <= {target for _, target in calls({"main.py": text})}

@@ -65,11 +65,18 @@ TRAPS = [
 ]
 
 
-@pytest.fixture(params=TRAPS, ids=lambda trap: trap.__name__)
-def hostile(request):
-    made = HostileRepository(Path.home() / "repos" / "hostile")
+@pytest.fixture(scope="module", params=TRAPS, ids=lambda trap: trap.__name__)
+def trapped(request, tmp_path_factory):
+    made = HostileRepository(tmp_path_factory.mktemp("person") / "repos" / "hostile")
     request.param(made)
     return made
+
+
+@pytest.fixture
+def hostile(trapped):
+    """Return a repository that many tests read; none of them has run a program of it yet."""
+    trapped.forget_what_ran()
+    return trapped
 
 
 def test_git_runs_a_program_of_such_a_repository_where_nothing_holds_it_back(hostile):
@@ -95,7 +102,7 @@ def test_ingesting_the_folder_of_a_repository_runs_no_program_of_it(hostile, rag
 
 
 def test_a_seed_runs_no_program_of_a_repository_that_it_reads(hostile, ragmem):
-    done = ragmem("seed", "--json")
+    done = ragmem("seed", "--json", HOME=str(hostile.folder.parents[1]))
 
     assert done.returncode == 0, done.stderr
     assert hostile.folder.name in ragmem("inspect", "memories", "--json").stdout

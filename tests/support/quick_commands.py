@@ -5,14 +5,17 @@ What a test says of start-up, of what is imported, or of interpreter options nee
 """
 
 import atexit
+import contextlib
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 
 PRELOADED = """
 ragmem.cli.app ragmem.cli.common ragmem.cli.query ragmem.cli.ingest ragmem.cli.seed ragmem.cli.inspect
@@ -47,6 +50,20 @@ class QuickCommands:
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(["ragmem", *arguments], code, out.read(), err.read())
+
+    def on_terminal(self, arguments, *, environ, cwd, timeout=60.0):
+        """Return the exit code and all that a command line writes to a pseudo-terminal."""
+        reading, writing = pty.openpty()
+        parts = []
+        reader = threading.Thread(target=_read_terminal, args=(reading, parts))
+        reader.start()
+        try:
+            with self._guard, Path(os.devnull).open("rb") as stdin, os.fdopen(writing, "wb", 0) as terminal:
+                code = self._ask(arguments, environ, cwd, [stdin, terminal, terminal], timeout)
+        finally:
+            reader.join(timeout)
+            os.close(reading)
+        return code, b"".join(parts)
 
     def _ask(self, arguments, environ, cwd, streams, timeout):
         if self._process is None or self._process.poll() is not None:
@@ -91,6 +108,13 @@ class QuickCommands:
         if self._process is not None:
             self._process.wait(LOADED_WITHIN_S)
             self._process = None
+
+
+def _read_terminal(reading, parts):
+    # OSError is what Linux says when the other end is closed.
+    with contextlib.suppress(OSError):
+        while part := os.read(reading, 65536):
+            parts.append(part)
 
 
 COMMANDS = QuickCommands()

@@ -38,9 +38,9 @@ fall below it; of those with an answer 0.2 % do (882 of nine sets, at most 1.7 %
 person more than a match too many. A floor for the cosine alone loses 5.6 % of one set."""
 
 WITHOUT_WORDS = 0.06
-"""What the floor is higher where no word of the question is in the store: nothing but the nearest vector speaks
-then, on its own scale. Of the questions without an answer that had no word in one of eight sets, a third passed
-the plain floor and one in sixteen passes this one, found on the other sets; of 1,100 with an answer one has none."""
+"""What the floor is higher where no word of the question is in the store: only the nearest vector speaks.
+Of 119 such questions without an answer, over nine sets, 41 passed the plain floor, and 7 pass the one that
+the other eight sets ask for. Of 1,159 questions with an answer one falls below it."""
 
 BUNDLED = "all-MiniLM-L6-v2"
 """Beginning of the ids of the model that the default was measured with, whatever its weights' form."""

@@ -256,7 +256,7 @@ def _evidence(
     compared = [one for one in candidates if one.compared]
     best = max((by_itself(one, gathering, policy) for one in compared), default=0.0)
     in_chunk = max(one.evidence.coverage for one in candidates)
-    found = calibration.by_relevance(best, known)
+    found = calibration.by_relevance(best, known, by_words=gathering.by_words)
     terms = {
         "relevance": best,
         "cosine": max((one.evidence.cosine for one in compared), default=0.0),

@@ -5,12 +5,12 @@ import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
 from ragmem.catalog.model_record import ACTIVE
-from ragmem.domain.model import Draft, Supersession
+from ragmem.domain.model import Draft, Scope, Supersession
 from ragmem.serve.guard import MAX_BODY
 from ragmem.serve.lightrag import responding
 from ragmem.serve.workers import ASKING, LABOURING, SOON
@@ -60,6 +60,63 @@ def test_a_mode_of_lightrag_that_finds_nothing_says_so_in_its_own_words(reader, 
     assert data["status"] == "failure"
     assert not any(data["data"].values())
     assert "[no-context]" in reader.post("/query/stream", **body).text
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "ragmem"])
+def test_every_way_to_ask_in_a_mode_gives_the_order_and_the_scores_of_query_mode(
+    tmp_path, open_memory, connect, run, mode
+):
+    real = {"RAGMEM_STORE_BACKEND": "lightrag"}
+    memory = open_memory(**real)
+    drafts = [
+        Draft(
+            "notes",
+            f"/notes/{number}.md",
+            f"{said} So `{name}` stays on PostgreSQL {12 + number}, since the driver of Kubernetes reset it.",
+            title=f"What {name} runs on",
+            scope=Scope(f"project{number % 2}"),
+            event_time=datetime(2026, 1 + number, 3, tzinfo=UTC),
+        )
+        for number, (name, said) in enumerate(
+            [
+                ("Quay", "We decided on a pool of 20 connections because the pool of 5 was exhausted."),
+                ("Ferry", "The connection pool was never exhausted."),
+                ("Gauge", "Root cause of the reset: a proxy closed idle connections of the pool."),
+                ("Board", "Nobody asked for more connections."),
+                ("Tide", "The fix was a pool for each worker, because connections were exhausted at night."),
+            ]
+        )
+    ]
+    memory.ingest(drafts, rule="off")
+    asked = "why was the connection pool of PostgreSQL exhausted"
+    command = run("query", "--all", "--mode", mode, "--json", asked, **real)
+    assert command.returncode == 0, command.stderr
+    expected = [(one["full_id"], one["score"]) for one in json.loads(command.stdout)["matches"]]
+    ids = [key for key, _ in expected]
+    assert len(ids) >= 2
+    with connect(memory) as client:
+        # The fields that LightRAG's page sends.
+        body = {"query": asked, "mode": mode, "top_k": 40, "chunk_top_k": 20, "enable_rerank": True}
+        chunks = ok(client.post("/query/data", **body))["data"]["chunks"]
+        ours = ok(client.post("/v1/memory/query", query=asked, mode=mode))["matches"]
+        references = ok(client.post("/query", **body))["references"]
+        streamed = client.post("/query/stream", **body).text.splitlines()[0]
+        talk = client.post(
+            "/api/chat", messages=[{"role": "user", "content": f"/{mode} {asked}"}], stream=False
+        )
+    for found in (
+        [(one["memory_id"], one["score"]) for one in chunks],
+        [(one["full_id"], one["score"]) for one in ours],
+    ):
+        assert [key for key, _ in found] == ids
+        # Each of them is some seconds older than in the answer before.
+        assert [score for _, score in found] == pytest.approx([score for _, score in expected], abs=2e-4)
+    assert [one["memory_id"] for one in references] == ids
+    assert [one["memory_id"] for one in json.loads(streamed)["references"]] == ids
+    said = ok(talk)["message"]["content"]
+    # The context stands under headings, each in this order.
+    uris = memory.catalog.memories.uris(ids)
+    assert {draft.uri for draft in drafts if draft.uri in said} == {uris[key] for key in ids}
 
 
 def test_every_field_of_lightrag_is_accepted(reader):

@@ -255,6 +255,14 @@ class TestSilence:
         assert len(answer.matches) == 8
         assert answer.notes == ()
 
+    @pytest.mark.parametrize("mode", [None, "naive", "mix"])
+    def test_a_question_none_of_whose_words_is_there_must_come_nearer(self, filled, mode):
+        far = asked(filled, "giraffes eat acacia leaves", mode=mode)
+        assert far.matches == ()
+        assert calibration.BASE < far.evidence["relevance"] < far.evidence["floor"]
+        assert far.evidence["coverage"] == 0
+        assert asked(filled, "koala naps", mode=mode).matches[0].memory.uri == "far"
+
     def test_a_question_in_other_words_is_answered(self, filled):
         assert found(filled, "how often do we call the bank again when it refuses")[0].startswith("gateway")
 

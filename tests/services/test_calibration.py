@@ -116,6 +116,11 @@ def test_a_store_where_more_is_near_by_chance_asks_for_more(relevance, backgroun
     assert by_relevance(relevance, noisy).margin < margin
 
 
+@given(st.floats(0, 0.7))
+def test_a_question_of_which_no_word_is_there_asks_for_more(relevance):
+    assert by_relevance(relevance, DEFAULT, by_words=False).margin < by_relevance(relevance, DEFAULT).margin
+
+
 def test_without_vectors_coverage_decides():
     assert by_coverage(0.9, DEFAULT).margin > 0 > by_coverage(0.2, DEFAULT).margin
 

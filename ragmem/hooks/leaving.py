@@ -53,7 +53,7 @@ def events(contract: "Contract", happened: "Happening") -> "list[dict[str, Any]]
 
 
 def _word(said: str) -> str:
-    """Return one of the words that assistants have for a reason; nothing for a text, which could say anything."""
+    """Return one of the words that assistants have for a reason; nothing for any other text."""
     return said if len(said) <= LONGEST_WORD and not any(map(str.isdigit, said)) else ""
 
 

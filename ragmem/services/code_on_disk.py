@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +105,11 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
     """
     file = read_code(path, text)
     clean, hidden = redactor.redact(text)
+    said = _Said(text, redactor)
     symbols = tuple(
-        replace(symbol, doc=redactor.redact(symbol.doc)[0]) if symbol.doc else symbol
-        for symbol in file.symbols
+        replace(symbol, doc=said.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
     )
-    file = replace(file, purpose=redactor.redact(file.purpose)[0], symbols=symbols)
+    file = replace(file, purpose=said.clean(file.purpose), symbols=symbols)
     if not hidden:
         return file
     facts = _with_values(file.facts, _hidden_values(path, file.facts, text, clean, redactor))
@@ -131,6 +131,41 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
         },
     )
 
+
+class _Said:
+    """Cleans what comments say: of a comment the first sentence is kept, in one line.
+
+    In it a key block, a table or a manifest is none that is known, so it is looked for in the whole file.
+    """
+
+    def __init__(self, text: str, redactor: Redactor) -> None:
+        self._text = text
+        self._redactor = redactor
+
+    def clean(self, said: str) -> str:
+        if not said:
+            return said
+        told = self._redactor.redact(said)[0]
+        return _SHOWN.sub(lambda found: HIDDEN if self._is_secret(found[0]) else found[0], told)
+
+    def _is_secret(self, word: str) -> bool:
+        return any(word in secret for secret in self._secrets)
+
+    @cached_property
+    def _secrets(self) -> list[str]:
+        comments = "\n".join(
+            line[found.end() :] for line in self._text.split("\n") if (found := _LEADER.match(line))
+        )
+        return [
+            text[one.start : one.end] for text in (self._text, comments) for one in self._redactor.find(text)
+        ]
+
+
+_SHOWN = re.compile(r"[^\s\"'`,;|()<>\[\]]{6,}")
+"""Words of a comment that may be a part of a secret."""
+
+_LEADER = re.compile(r"[ \t]*(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?")
+"""What a line of a comment begins with."""
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[\w.:$#@<>*/-]*")

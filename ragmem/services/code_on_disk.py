@@ -11,6 +11,7 @@ from typing import Any
 
 from ragmem.catalog.code_writing import Seen
 from ragmem.domain.code import ParsedFile
+from ragmem.domain.purity import secrets_in, without_parts
 from ragmem.domain.redaction import Redactor
 from ragmem.readers.code import read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
@@ -133,10 +134,7 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
 
 
 class _Said:
-    """Cleans what comments say: of a comment the first sentence is kept, in one line.
-
-    In it a key block, a table or a manifest is none that is known, so it is looked for in the whole file.
-    """
+    """Cleans what comments say, of which the first sentence is kept in one line, by the whole file."""
 
     def __init__(self, text: str, redactor: Redactor) -> None:
         self._text = text
@@ -145,24 +143,15 @@ class _Said:
     def clean(self, said: str) -> str:
         if not said:
             return said
-        told = self._redactor.redact(said)[0]
-        return _SHOWN.sub(lambda found: HIDDEN if self._is_secret(found[0]) else found[0], told)
-
-    def _is_secret(self, word: str) -> bool:
-        return any(word in secret for secret in self._secrets)
+        return without_parts(self._redactor.redact(said)[0], self._secrets)
 
     @cached_property
     def _secrets(self) -> list[str]:
         comments = "\n".join(
             line[found.end() :] for line in self._text.split("\n") if (found := _LEADER.match(line))
         )
-        return [
-            text[one.start : one.end] for text in (self._text, comments) for one in self._redactor.find(text)
-        ]
+        return [one for text in (self._text, comments) for one in secrets_in(text, self._redactor)]
 
-
-_SHOWN = re.compile(r"[^\s\"'`,;|()<>\[\]]{6,}")
-"""Words of a comment that may be a part of a secret."""
 
 _LEADER = re.compile(r"[ \t]*(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?")
 """What a line of a comment begins with."""

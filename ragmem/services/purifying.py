@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from ragmem.domain.model import Draft, Memory, content_hash
-from ragmem.domain.purity import purified_text
+from ragmem.domain.purity import purified_text, secrets_in, without_parts
 from ragmem.domain.records import FIELDS
 from ragmem.domain.redaction import Redactor
 
@@ -30,6 +30,13 @@ def purified(draft: Draft, redactor: Redactor) -> Draft:
     title = draft.title if draft.title == "" else _title(draft, text, redactor=redactor)
     tags = tuple(clean for tag in draft.tags if (clean := purified_text(tag, redactor=redactor)) or not tag)
     metadata = _metadata(draft.metadata, redactor=redactor)
+    if text != draft.text and not redactor.stored:
+        secrets = secrets_in(draft.text, redactor)
+        title = without_parts(title, secrets)
+        tags = tuple(without_parts(tag, secrets) for tag in tags)
+        metadata = {
+            key: value if key == FIELDS else without_parts(value, secrets) for key, value in metadata.items()
+        }
     uri = purified_text(draft.uri, redactor=redactor) if _ADDRESS.match(draft.uri) else draft.uri
     if (text, title, tags, metadata, uri) == (draft.text, draft.title, draft.tags, draft.metadata, draft.uri):
         return draft

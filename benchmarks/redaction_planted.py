@@ -250,3 +250,97 @@ def _cursor(number: int, said: tuple[str, str, str, str], session: str, cwd: str
         {"role": "user", "message": {"content": [back]}},
         {"role": "assistant", "message": {"content": [{"type": "text", "text": answered}]}},
     ]
+
+
+FORM = "multipart/form-data; boundary=quay"
+
+
+def requests(text: str, note: str, number: int) -> list[tuple[str, dict[str, object] | bytes]]:
+    """Return what is sent to the server of one secret: stored in one of five ways, and asked, and told."""
+    name = f"quay-{number}.md"
+    upload = (
+        f'--quay\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        f"Content-Type: text/markdown\r\n\r\n{note}\r\n--quay--\r\n"
+    )
+    line = " ".join(text.split())[:200]
+    memory = {"text": note, "title": line, "tags": [line]}
+    about = {"entity_type": "service", "description": text[:1_000]}
+    stored: list[tuple[str, dict[str, object] | bytes]] = [
+        ("/documents/text", {"text": note, "file_source": name}),
+        ("/documents/upload", upload.encode()),
+        ("/v1/memory/memories", dict(memory)),
+        ("/graph/entity/create", {"entity_name": f"Quay{number}", "entity_data": about}),
+        ("/v1/memory/query", {"query": text[:1_000], "session": "s1"}),
+    ]
+    told: list[tuple[str, dict[str, object] | bytes]] = [
+        ("/signal", {"to": "quay", "from": "tide", "type": "message", "text": text, "data": {"login": text}}),
+        ("/query", {"query": text[:1_000], "mode": "mix"}),
+        ("/events", {"type": "login", "agent_id": "quay", "data": {"said": [text]}}),
+        ("/v1/memory/context", {"session": "s1", "prompt": text[:1_000]}),
+    ]
+    return [stored[number % len(stored)], told[number % len(told)]]
+
+
+def settings_files(secrets: list[Planted], folder: Path) -> list[Path]:
+    """Write the secrets into files as services are configured by, beside a note."""
+    folder.mkdir(parents=True)
+    (folder / "readme.md").write_text(
+        "The harbour service logs in once, because each login takes a second.\n"
+    )
+    lines = "\n".join(one.text for one in secrets) + "\n"
+    paths = [folder / name for name in (".env", ".env.local", "prod.env", "settings.ini", "config.yaml")]
+    for path in paths:
+        path.write_text(lines)
+    return paths
+
+
+def source_files(secrets: list[Planted], folder: Path) -> None:
+    """Write the secrets into source files of several languages, each of them into two."""
+    folder.mkdir(parents=True)
+
+    def lines(lead: str, text: str) -> str:
+        return "\n".join(f"{lead}{line}" for line in text.split("\n"))
+
+    for number, secret in enumerate(secrets):
+        said, quoted, name = secret.text, json.dumps(secret.text), f"quay_{number}"
+        doc = f'r"""Log in.\n\n{said}\n"""'
+        texts = {
+            "py": f"{doc}\n\nLOGIN = {said!r}\n\n\ndef {name}(login={said!r}):\n    {doc}\n"
+            f"{lines('    # ', said)}\n    return open(login)\n",
+            "js": f"{lines('// ', said)}\nconst login = {quoted};\n/**\n{said}\n*/\n"
+            f"function {name}(a = {quoted}) {{ return open(a); }}\n",
+            "ts": f"/**\n{said}\n*/\nexport class Quay{number} {{ login: string = {quoted}; }}\n",
+            "go": f"package quay\n\nconst Login = {quoted}\n\n{lines('// ', said)}\nfunc Open() string "
+            f"{{ return {quoted} }}\n",
+            "java": f"/**\n{said}\n*/\nclass Quay{number} {{ static final String LOGIN = {quoted}; }}\n",
+            "rs": f"{lines('/// ', said)}\nconst LOGIN: &str = {quoted};\n",
+            "tf": f'variable "{name}" {{\n  description = {quoted}\n  default = {quoted}\n}}\n',
+            "sh": f"{lines('# ', said)}\n{name}() {{ echo {quoted}; }}\n",
+        }
+        for suffix in ("py", list(texts)[1 + number % (len(texts) - 1)]):
+            (folder / f"{name}.{suffix}").write_text(texts[suffix])
+
+
+def tool_calls(secrets: list[Planted]) -> list[tuple[str, dict[str, object]]]:
+    """Return calls of tools with one secret each: of the four that store, and of those that ask and tell."""
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("report_status", {"agent_id": "quay", "status": "working"})
+    ]
+    for number, secret in enumerate(secrets):
+        note, text = told(secret, number), secret.text
+        stored: list[tuple[str, dict[str, object]]] = [
+            ("remember", {"text": note, "title": text[:200], "tags": [text[:100]]}),
+            ("store_knowledge", {"category": "gotcha", "title": text[:200], "content": note, "tags": [text]}),
+            ("record_episode", {"event_type": "decision", "title": text[:200], "content": note}),
+            (
+                "add_session_insight",
+                {"summary": note, "discoveries": [text], "files_understood": {"a": text}},
+            ),
+        ]
+        other: list[tuple[str, dict[str, object]]] = [
+            ("search", {"query": text}),
+            ("report_status", {"agent_id": "quay", "current_task": text[:1_000]}),
+            ("send_to_agent", {"to": "quay", "from": "tide", "message": text}),
+        ]
+        calls += [stored[number % len(stored)], other[number % len(other)]]
+    return calls

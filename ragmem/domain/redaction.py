@@ -10,8 +10,9 @@ from typing import Any
 
 from ragmem.domain.secret_marks import mark
 from ragmem.domain.secret_values import Secret
+from ragmem.errors import UsageError
 
-__all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets"]
+__all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets", "refuse_secret"]
 
 _APART = "\n\0\n"
 """Stands between texts that are searched together; no secret reaches over it but what begins like _FAR."""
@@ -105,6 +106,12 @@ def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 DEFAULT = Redactor()
 """The rules that are shipped: for what is written where nothing of a home is known."""
+
+
+def refuse_secret(name: str, what: str, redactor: Redactor) -> None:
+    """Raise UsageError for a name that holds a secret: things are known by it, so it is stored as it is."""
+    if name and not redactor.stored and redactor.find(name):
+        raise UsageError(f"the {what} holds a secret", hint="choose a name that anyone may read")
 
 
 def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:

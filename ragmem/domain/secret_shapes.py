@@ -67,7 +67,7 @@ SHAPES = (
     _shape(
         "Slack token",
         "xox xapp-",
-        r"(?:(?<=xox)[a-eoprs][-.]|(?<=xapp-))[A-Za-z0-9.%-]{10,}+",
+        r"(?:(?<=xox)[a-eoprs][-.]|(?<=xapp-))[A-Za-z0-9.%-]{8,}+",
         wide=True,
     ),
     _shape(
@@ -98,7 +98,7 @@ SHAPES = (
     _shape("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
     _shape("Google token", "1//0", rf"{_WEB}{{40,}}+", wide=True),
     _shape("JWT", "eyJ", rf"{_WEB}{{13,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+", dotted=True),
-    _shape("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}+"),
+    _shape("Stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", r"[A-Za-z0-9]{10,}+"),
     _shape("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+", wide=True),
     _shape("Twilio key", "SK", rf"[0-9a-fA-F]{{32}}{_END}", sure=True),
     _shape(
@@ -177,7 +177,7 @@ SHAPES = (
     _shape("crates.io token", "cio", rf"[A-Za-z0-9]{{32}}{_END}"),
     _shape("1Password token", "ops_eyJ", r"[A-Za-z0-9+/=_-]{60,}+", wide=True),
     _shape("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}+"),
-    _shape("Flutterwave key", "FLWSECK- FLWSECK_TEST-", rf"{_WEB}{{12,}}+"),
+    _shape("Flutterwave key", "FLWSECK- FLWSECK_TEST-", rf"{_WEB}{{12,}}+", sure=True),
     _shape("Adyen key", "AQE", r"[A-Za-z0-9+/=<>{}()&\"']{80,200}+", wide=True),
     # What base64 makes of the first line: OPENSSH, RSA, DSA, EC, ENCRYPTED, or nothing before PRIVATE.
     _shape(
@@ -240,6 +240,7 @@ SHAPES = (
     _shape("Infracost token", "ico-", rf"[A-Za-z0-9]{{32}}{_END}"),
     _shape("Intra42 secret", "s-s4t2ud- s-s4t2af-", r"[0-9a-f]{64}"),
     _shape("Jina key", "jina_", rf"{_WEB}{{40,}}+"),
+    _shape("Lob key", "live_ test_", rf"[0-9a-f]{{35}}{_END}"),
     _shape("MailerSend token", "mlsn.", r"[0-9a-f]{64}", wide=True),
     _shape("Mailgun key", "pubkey-", rf"[0-9a-f]{{32}}{_END}"),
     _shape("Mapbox token", "pk.eyJ sk.eyJ tk.eyJ", rf"{_WEB}{{30,}}+\.{_WEB}{{20,}}+", wide=True),
@@ -261,11 +262,13 @@ SHAPES = (
     _shape("Shippo token", "shippo_live_ shippo_test_", r"[0-9a-fA-F]{40}"),
     _shape("SonarQube token", "squ_ sqp_ sqa_", r"[A-Za-z0-9]{40}"),
     _shape("Sourcegraph token", "sgp_", r"(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}"),
-    _shape("Stripe key", "sk_prod_ rk_prod_", r"[A-Za-z0-9]{10,}+"),
     _shape("Stytch secret", "secret-live- secret-test-", rf"{_WEB}{{30,}}+"),
     _shape("Telnyx key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
     _shape("Together key", "tgp_v1_", rf"{_WEB}{{40,}}+"),
-    _shape("Typeform token", "tfp_", r"[A-Za-z0-9_.=-]{44,59}"),
+    _shape(
+        "Twitter token", "AAAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9]{4,90}+(?:%[0-9A-F]{2}[A-Za-z0-9]{1,90}+)+"
+    ),
+    _shape("Typeform token", "tfp_", r"[A-Za-z0-9_.=-]{44,59}", wide=True),
     _shape("Yandex key", "AQVN", rf"{_WEB}{{35,38}}"),
     _shape("Yandex key", "YC", rf"{_WEB}{{38}}{_END}"),
     _shape("Yandex token", "t1.", rf"[A-Za-z0-9_-]{{3,}}+=*\.{_WEB}{{86}}", wide=True),
@@ -522,10 +525,10 @@ def runs(marked: bytes, least: int) -> Iterator[tuple[int, int]]:
 
 
 def _secret(shape: Shape, found: re.Match[str], begin: str = "") -> Secret | None:
-    value = found.group()
-    if stands_in(value) or not (shape.sure or is_mixed(value)):
-        return None
     start = found.start()
     if begin in _BEFORE and (head := _HEAD.search(found.string, max(0, start - MOST_BEFORE), start)):
         start = head.start()
+    value = found.string[start : found.end()]
+    if stands_in(value) or not (shape.sure or is_mixed(found.group())):
+        return None
     return Secret(start, found.end(), shape.kind)

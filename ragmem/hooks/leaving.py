@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FRESH_S = 120
 """Seconds for which a line of reflections is new."""
 
+LONGEST_WORD = 40
+
 HEAD = 4096
 """Bytes of a document in which its frontmatter is looked at."""
 
@@ -45,9 +47,14 @@ def events(contract: "Contract", happened: "Happening") -> "list[dict[str, Any]]
         return []
     fields = happened.fields
     event = {**about, "event": happened.what}
-    event["reason"] = text_of(fields, "reason", "status")[:100]
-    event["trigger"] = text_of(fields, "trigger")[:100]
+    event["reason"] = _word(text_of(fields, "reason", "status"))
+    event["trigger"] = _word(text_of(fields, "trigger"))
     return [event]
+
+
+def _word(said: str) -> str:
+    """Return one of the words that assistants have for a reason; nothing for any other text."""
+    return said if len(said) <= LONGEST_WORD and not any(map(str.isdigit, said)) else ""
 
 
 def is_worth_a_look(path: str) -> bool:

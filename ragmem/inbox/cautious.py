@@ -26,7 +26,7 @@ HINTS = tuple(
     "wallet bip -p -a -w -s -x -c -u -h -k -n -e /p /rp =\n @ wifi: ${ $1$ $2 $5$ $6$ $7$ $8$ $9$ $y$ $g $a "
     "$m $s $p $h $b $k "
     "$r $z $o $d $14 pbkdf2 scrypt: argon2 {s {m {c {b {p {a scram sha1$ md5 sha256 sha512$ ::: amzn .acc "
-    ":fx sl. dt0 | "
+    ":fx sl. dt0 tfp_ | "
     "pat. sat. mlsn. pk. sk. tk. _mmk t1. 1000. :apa _gitlab sc_ ext_ scauth authress cat less echo print "
     "vault bao aws gcloud "
     "az kubectl oc gopass op\x20 bw rbw fly gh doppler chamber sops openssl pwgen terraform tofu "
@@ -79,21 +79,27 @@ def cleaned(
 ) -> "dict[str, Any]":
     """Return the arguments of `inbox.seal` as they may wait in a file, by what the settings say of secrets.
 
-    Raises UsageError where nothing is left of the text.
+    Raises UsageError where nothing is left of the text, or its project or spec is named by a secret.
     """
     metadata: dict[str, str] = write.get("metadata") or {}
-    said = [write["text"], write.get("title", ""), *write.get("tags", ()), *metadata.values()]
+    names = [write.get("project", ""), write.get("spec", "")]
+    said = [write["text"], write.get("title", ""), *write.get("tags", ()), *metadata.values(), *names]
     # The name of a value tells as well.
     if not may_hold_a_secret("\n".join((*said, *metadata))):
         return write
     # Both take longer to import than all else that accepting a text takes.
     from ragmem.domain.purity import purified_text
+    from ragmem.domain.redaction import refuse_secret
 
     redactor = _redactor_of(environ, home=home, cwd=cwd)
+    for name, what in zip(names, ("project", "spec"), strict=True):
+        refuse_secret(name, f"name of the {what}", redactor)
     text = purified_text(write["text"], redactor)
     if not text.strip() and write["text"].strip():
         raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
-    values = {name: purified_text(value, redactor) for name, value in metadata.items()}
+    values = {
+        purified_text(name, redactor): purified_text(value, redactor) for name, value in metadata.items()
+    }
     return write | {
         "text": text,
         "title": purified_text(write.get("title", ""), redactor),

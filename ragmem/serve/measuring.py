@@ -6,6 +6,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragmem.domain.redaction import find_secrets
 from ragmem.serve.audit import REQUEST_KEY
 from ragmem.serve.log import Log
 from ragmem.serve.metrics import UNMATCHED, Metrics
@@ -69,6 +70,6 @@ def route_of(scope: Scope) -> str:
 
 def _identifier(scope: Scope) -> bytes:
     given = [value for name, value in scope["headers"] if name == REQUEST_ID]
-    if len(given) == 1 and _SANE.fullmatch(given[0]):
+    if len(given) == 1 and _SANE.fullmatch(given[0]) and not find_secrets(given[0].decode()):
         return bytes(given[0])
     return secrets.token_hex(8).encode()

@@ -15,7 +15,6 @@ from ragmem.domain.agents import (
     Happening,
     Letter,
     begins_or_ends,
-    checked_id,
     own_type,
 )
 from ragmem.errors import LimitReachedError, UsageError
@@ -63,7 +62,7 @@ class Agents(Sending):
         of the same id, and `stopped` ends one: what was told to stop or pause the former is void then.
         Raises LimitReachedError where there are too many agents.
         """
-        checked_id(agent)
+        self._check_id(agent)
         given: dict[str, Any] = {"progress": progress, "pid": pid}
         texts = {
             "status": status,
@@ -189,7 +188,7 @@ class Agents(Sending):
         """
         own_type(type_)
         if agent:
-            checked_id(agent)
+            self._check_id(agent)
         told = clean_data(data, self._redactor)
         with self._write() as connection:
             return self._happened(connection, type_, agent, told)

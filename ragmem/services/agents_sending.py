@@ -25,7 +25,7 @@ from ragmem.domain.agents import (
     signalled,
 )
 from ragmem.domain.model import digest
-from ragmem.domain.redaction import DEFAULT, Redactor
+from ragmem.domain.redaction import DEFAULT, Redactor, refuse_secret
 from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, RagmemError, UsageError
 from ragmem.services.agents_texts import MOST_KEY, MOST_SHORT, MOST_TEXT, clean_data, clean_text
 from ragmem.services.agents_waiting import Changes
@@ -115,6 +115,10 @@ class Sending:
             )
         return found
 
+    def _check_id(self, agent: str) -> None:
+        """Raise UsageError for what cannot be an agent's id, which is stored as it is."""
+        refuse_secret(checked_id(agent), "id of the agent", redactor=self._redactor)
+
     def _deliver(
         self,
         sort: Sort,
@@ -129,7 +133,7 @@ class Sending:
             raise UsageError(f"the key has {len(key):,} characters", hint=f"up to {MOST_KEY}, such as a UUID")
         mark = digest("key", key) if key else ""
         if sender:
-            checked_id(sender)
+            self._check_id(sender)
         most = MOST_TEXT if sort is Sort.MESSAGE else MOST_SHORT
         text, told = clean_text(text, "text", most, self._redactor), clean_data(data, self._redactor)
         if sort is Sort.MESSAGE and not (text or told):

@@ -5,12 +5,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from ragmem.catalog.code_writing import Seen
 from ragmem.domain.code import ParsedFile
+from ragmem.domain.purity import secrets_in, without_parts
 from ragmem.domain.redaction import Redactor
 from ragmem.readers.code import read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
@@ -106,11 +107,11 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
     """
     file = read_code(path, text)
     clean, hidden = redactor.redact(text)
+    said = _Said(text, redactor)
     symbols = tuple(
-        replace(symbol, doc=redactor.redact(symbol.doc)[0]) if symbol.doc else symbol
-        for symbol in file.symbols
+        replace(symbol, doc=said.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
     )
-    file = replace(file, purpose=redactor.redact(file.purpose)[0], symbols=symbols)
+    file = replace(file, purpose=said.clean(file.purpose), symbols=symbols)
     if not hidden:
         return file
     facts = _with_values(file.facts, _hidden_values(path, file.facts, text, clean, redactor))
@@ -132,6 +133,29 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
         },
     )
 
+
+class _Said:
+    """Cleans what comments say, of which the first sentence is kept in one line, by the whole file."""
+
+    def __init__(self, text: str, redactor: Redactor) -> None:
+        self._text = text
+        self._redactor = redactor
+
+    def clean(self, said: str) -> str:
+        if not said:
+            return said
+        return without_parts(self._redactor.redact(said)[0], self._secrets)
+
+    @cached_property
+    def _secrets(self) -> list[str]:
+        comments = "\n".join(
+            line[found.end() :] for line in self._text.split("\n") if (found := _LEADER.match(line))
+        )
+        return [one for text in (self._text, comments) for one in secrets_in(text, self._redactor)]
+
+
+_LEADER = re.compile(r"[ \t]*(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?")
+"""What a line of a comment begins with."""
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[\w.:$#@<>*/-]*")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ragmem.catalog.catalog import Catalog
 from ragmem.config import Settings, SourceSpec
 from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
+from ragmem.domain.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
@@ -269,6 +270,7 @@ def scope_of(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFin
 
     Raises UsageError for a name that several projects have, or that none can have.
     """
+    refuse_secret(wish.spec, "name of the spec", redactor=catalog.redactor)
     if wish.project:
         return Scope(project_named(catalog, wish.project), wish.spec)
     # A note in a folder that is no project is the person's: asked anywhere, it should be found.
@@ -292,4 +294,5 @@ def project_named(catalog: Catalog, name: str) -> str:
         raise UsageError(
             f'"{name}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
         )
+    refuse_secret(name, "name of the project", redactor=catalog.redactor)
     return name

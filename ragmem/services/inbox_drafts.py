@@ -15,6 +15,7 @@ from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.readers.source import NANOSECONDS, drafts_in, moment_of
 from ragmem.services.hand_in import SOURCE, plain_draft, project_named, source_of_file
+from ragmem.services.purifying import purified_text
 
 
 def drafts_of(
@@ -92,8 +93,10 @@ def _changed(path: Path, modified_ns: int, commits: CommitDates) -> datetime:
 
 def _scope_of(write: Write, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
     """Return to whom a write belongs: whom it names, else the project in whose folder it was written."""
-    spec = write.fields.get("spec", "")
-    name, root = write.fields.get("project", ""), write.fields.get("root", "")
+    spec, name = (
+        purified_text(write.fields.get(one, ""), redactor=catalog.redactor) for one in ("spec", "project")
+    )
+    root = write.fields.get("root", "")
     if name:
         try:
             return Scope(project_named(catalog, name), spec)

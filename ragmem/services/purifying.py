@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePath
 
 from ragmem.domain.model import Draft, Memory, content_hash
-from ragmem.domain.purity import purified_text
+from ragmem.domain.purity import purified_text, secrets_in, without_parts
 from ragmem.domain.records import FIELDS
 from ragmem.domain.redaction import Redactor
 
@@ -29,6 +30,13 @@ def purified(draft: Draft, redactor: Redactor) -> Draft:
     title = draft.title if draft.title == "" else _title(draft, text, redactor=redactor)
     tags = tuple(clean for tag in draft.tags if (clean := purified_text(tag, redactor=redactor)) or not tag)
     metadata = _metadata(draft.metadata, redactor=redactor)
+    if text != draft.text and not redactor.stored:
+        secrets = secrets_in(draft.text, redactor)
+        title = without_parts(title, secrets)
+        tags = tuple(without_parts(tag, secrets) for tag in tags)
+        metadata = {
+            key: value if key == FIELDS else without_parts(value, secrets) for key, value in metadata.items()
+        }
     uri = purified_text(draft.uri, redactor=redactor) if _ADDRESS.match(draft.uri) else draft.uri
     if (text, title, tags, metadata, uri) == (draft.text, draft.title, draft.tags, draft.metadata, draft.uri):
         return draft
@@ -72,14 +80,32 @@ def _part(part: str, whole: str, redactor: Redactor) -> str:
 
 def _title(draft: Draft, text: str, redactor: Redactor) -> str:
     """Return the title, or nothing where it is taken from what has left the text."""
-    title = purified_text(draft.title, redactor=redactor)
+    title = purified_text(_named_by_file(draft, redactor=redactor), redactor=redactor)
     said = title.strip("# \t…")
     return "" if len(said) > len("x") and said in draft.text and said not in text else title
 
 
+def _named_by_file(draft: Draft, redactor: Redactor) -> str:
+    """Return the title; one that was made of a file's name as that name where it holds a secret.
+
+    Readers write blanks for the marks of a name, and without them a token is none that is known.
+    """
+    name = PurePath(draft.uri.partition("#")[0]).stem
+    if _words(name) == _words(draft.title) and redactor.find(name):
+        return name
+    return draft.title
+
+
+def _words(name: str) -> list[str]:
+    return re.split(r"[\W_]+", name)
+
+
 def _metadata(metadata: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
     """Return the values without secrets; the fields of a typed record each by itself."""
-    left_out = {key: purified_text(value, redactor=redactor) for key, value in metadata.items()}
+    left_out = {
+        purified_text(key, redactor=redactor): purified_text(value, redactor=redactor)
+        for key, value in metadata.items()
+    }
     covered: dict[str, str] = left_out if redactor.stored else redactor.redact_document(left_out)
     if FIELDS in metadata:
         covered[FIELDS] = _fields(metadata[FIELDS], redactor=redactor)
@@ -101,5 +127,8 @@ def _each(part: object, redactor: Redactor) -> object:
     if isinstance(part, str):
         return purified_text(part, redactor=redactor)
     if isinstance(part, dict):
-        return {key: _each(value, redactor=redactor) for key, value in part.items()}
+        return {
+            purified_text(key, redactor=redactor): _each(value, redactor=redactor)
+            for key, value in part.items()
+        }
     return [_each(item, redactor=redactor) for item in part] if isinstance(part, list) else part

@@ -216,6 +216,12 @@ def left(happened, assistant="claude-code"):
     return leaving.events(CONTRACTS[assistant], happened)
 
 
+def test_the_reason_of_an_end_is_kept_where_it_is_a_word_and_not_where_it_is_a_text():
+    said = "the token gh" + "p_" + "4f7Kq2LmN8" * 3 + " has expired"
+    (event,) = left(claude("SessionEnd", reason=said, trigger=said))
+    assert said not in event.values()
+
+
 def test_a_session_end_says_whose_and_why():
     (event,) = left(claude("SessionEnd", reason="logout"))
 

@@ -1,5 +1,6 @@
 """What is stored holds no secret, nothing private, and nothing that memory itself has said."""
 
+import base64
 import json
 import random
 import string
@@ -54,6 +55,16 @@ def test_a_secret_leaves_every_part_of_a_draft():
     assert made(24) not in shown
     assert clean.text == "use [redacted: GitHub token] here"
     assert json.loads(clean.metadata[FIELDS])["why"] == "see [redacted: GitHub token]"
+
+
+def test_a_title_shows_no_part_of_a_secret_that_only_the_lines_of_the_text_made_one():
+    value = base64.b64encode(PASSWORD.encode()).decode()
+    text = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: tide\ndata:\n  login: {value}\n"
+    line = " ".join(text.split())
+    clean = purified(draft(text, title=line, tags=(line,), metadata={"about": line}), redactor=DEFAULT)
+    assert value not in repr(clean)
+    assert clean.title.startswith("apiVersion: v1 kind: Secret metadata: name: tide")
+    assert purified(clean, redactor=DEFAULT) == clean
 
 
 def test_a_pure_draft_is_the_same_object_and_a_path_stays():

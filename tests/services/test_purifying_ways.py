@@ -107,3 +107,21 @@ def test_the_report_of_a_bug_quotes_no_secret(monkeypatch, capsys, tmp_path):
     assert run(["query", "x"]) == 70
     assert TOKEN not in capsys.readouterr().err
     assert holding(tmp_path) == []
+
+
+KEY = [value * 4 for value in ("Tg5xPtc34HdjowEs", "9UNRBfuZhRw7YBWW", "0MYEfytqeAN029rH")]
+BEGIN, END = (f"-----{word} RSA PRIVATE" + " KEY-----" for word in ("BEGIN", "END"))
+
+
+def test_no_comment_of_code_shows_a_secret_that_its_lines_made_one(inside, tmp_path):
+    folder = tmp_path / "tide"
+    folder.mkdir()
+    block = "\n".join((BEGIN, *KEY, END))
+    (folder / "one.ts").write_text(f"/**\n{block}\n*/\nexport class Quay {{ gate = 1; }}\n")
+    word = "Harbour" + "77xQ9"
+    (folder / "two.rs").write_text(
+        f"/// | user | password |\n/// |------|------|\n/// | bob | {word} |\nconst GATE: u8 = 1;\n"
+    )
+    assert inside("ingest", "--code", str(folder), RAGMEM_HOME=str(tmp_path / "ragmem")).returncode == 0
+    for value in (*KEY, word):
+        assert holding(tmp_path / "ragmem", value) == []

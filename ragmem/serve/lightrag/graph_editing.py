@@ -11,6 +11,7 @@ from ragmem.catalog.rows import to_stamp
 from ragmem.domain.aliases import ASKED
 from ragmem.domain.forms import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
 from ragmem.domain.model import USER
+from ragmem.domain.redaction import refuse_secret
 from ragmem.domain.resolution import WEAK
 from ragmem.domain.stated import (
     Stated,
@@ -89,6 +90,7 @@ def create_entity(memory: Ragmem, request: EntityCreateRequest) -> GraphChangeRe
     """Answer POST /graph/entity/create; raises UsageError where the project has such an entity."""
     project = project_named(memory.catalog, request.project) if request.project else USER
     name, data = request.entity_name, request.entity_data
+    refuse_secret(name, "name of the entity", redactor=memory.redactor)
     if _exists(memory, project, name):
         raise UsageError(f'there is an entity "{name}" already', hint="POST /graph/entity/edit changes it")
     kind = data.entity_type.lower() if data.entity_type.lower() in ENTITY_TYPES else WEAK
@@ -200,6 +202,7 @@ def _describe(memory: Ragmem, place: Place, *, entity_type: str | None, descript
 
 def _merge(memory: Ragmem, place: Place, into: str) -> None:
     """State that a name is another one, and see to it that it is; raises ConflictError, and nothing holds."""
+    refuse_secret(into, "name of the entity", redactor=memory.redactor)
     if not MIN_NAME_CHARS <= len(into) <= MAX_NAME_CHARS:
         raise UsageError(
             f'"{into}" is no name of an entity', hint=f"{MIN_NAME_CHARS} to {MAX_NAME_CHARS} characters"

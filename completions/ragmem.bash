@@ -127,7 +127,7 @@ _ragmem_options() {
         "projects split") _ragmem_words --name --dry-run --json -q --quiet -h --help ;;
         "projects rename") _ragmem_words --dry-run --json -h --help ;;
         "projects move") _ragmem_words --dry-run --json -h --help ;;
-        "projects assign") _ragmem_words --to --dry-run --json -q --quiet -h --help ;;
+        "projects assign") _ragmem_words --to --named --dry-run --json -q --quiet -h --help ;;
         "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --enable-idle --disable-idle --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "forget") _ragmem_words -s --source -p --project --ingest --undo --purge --dry-run -y --yes --allow-large --json -q --quiet -h --help ;;
         "scrub") _ragmem_words -E --regex --backups --allow-large -f --force -y --yes --dry-run --json -q --quiet -h --help ;;
@@ -249,7 +249,7 @@ _ragmem_value() {
         "check:--session") action='_ragmem_known session' ;;
         "check:--agent") action=: ;;
         "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode' ;;
-        "projects split:--name") action='_ragmem_known entity' ;;
+        "projects split:--name") action=: ;;
         "projects assign:--to") action='_ragmem_known project' ;;
         "gc:--run") action='_ragmem_hinted run' ;;
         "gc:--restore") action='_ragmem_hinted archived' ;;
@@ -385,9 +385,9 @@ _ragmem_argument() {
         "projects join:0") action='_ragmem_known project' ;;
         "projects join:1") action='_ragmem_known project' ;;
         "projects split:0") action='_ragmem_known project' ;;
-        "projects split:1") action=_ragmem_files ;;
+        "projects split:1") action='_ragmem_known part' ;;
         "projects rename:0") action='_ragmem_known project' ;;
-        "projects move:0") action=_ragmem_files ;;
+        "projects move:0") action='_ragmem_known folder' ;;
         "projects move:1") action=_ragmem_files ;;
         "projects assign:"*) action='_ragmem_hinted memory' ;;
         "forget:"*) action='_ragmem_hinted memory' ;;

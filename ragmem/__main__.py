@@ -65,6 +65,9 @@ def _run_offline(arguments: "Sequence[str]") -> int:
 
 
 def _run(arguments: "Sequence[str]") -> int:
+    if (failures := sys.modules.get("ragmem.readers.failures")) is not None:
+        # What an earlier command of this process wrote there is not this one's.
+        failures.LOG.written = None
     try:
         code = _dispatch(arguments)
         # Here and not while Python exits: a full disk or a reader that left has its own exit code.

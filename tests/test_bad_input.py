@@ -877,7 +877,7 @@ CASES = (
         "an import from a newer ragmem",
         "import -",
         3,
-        'cannot import "standard input": line 1: a newer ragmem wrote it: its schema is 99, this one knows 2',
+        'cannot import "standard input": line 1: a newer ragmem wrote it: its schema is 99, this one knows 3',
         stdin=EXPORT_HEADER.replace('"schema":1', '"schema":99').encode(),
     ),
     Case(

@@ -7,25 +7,9 @@ what overwrites an entry before that mention is certain, and the old value flows
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
-from ragmem.domain.python_facts import CLASS, NOTHING, Facts, Scope
-
-Place = tuple[list[Any], int]
-"""Where the facts name the value of an entry: a row, and the position in it."""
-
-
-@dataclass(slots=True)
-class Unread:
-    """The entries of a container that nothing has read, by key; `length` is that of a list."""
-
-    length: int | None = None
-    places: dict[Any, Place] = field(default_factory=dict)
-
-    def at(self, key: Any) -> Any:
-        """Return the key of an entry, counted from the start of a list."""
-        return key + self.length if self.length is not None and isinstance(key, int) and key < 0 else key
+from ragmem.domain.python_facts import CLASS, NOTHING, Facts, Place, Scope, Unread
 
 
 class Entries:

@@ -5,10 +5,7 @@ numbers which value reaches which node, so that they are small as JSON and quick
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ragmem.domain.python_entries import Unread
+from typing import Any
 
 VERSION = 1
 """Of the facts; those of another are not linked."""
@@ -27,6 +24,22 @@ def is_key(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= KEY_CHARS and value.isprintable()
     return isinstance(value, int) and abs(value) < 2**31
+
+
+Place = tuple[list[Any], int]
+"""Where the facts name the value of an entry: a row, and the position in it."""
+
+
+@dataclass(slots=True)
+class Unread:
+    """The entries of a container that nothing has read, by key; `length` is that of a list."""
+
+    length: int | None = None
+    places: dict[Any, Place] = field(default_factory=dict)
+
+    def at(self, key: Any) -> Any:
+        """Return the key of an entry, counted from the start of a list."""
+        return key + self.length if self.length is not None and isinstance(key, int) and key < 0 else key
 
 
 @dataclass(slots=True)
@@ -52,7 +65,7 @@ class Scope:
     owner: "Scope | None" = None
     of_class: bool = False
     definition: int = NOTHING
-    unread: "dict[str, Unread]" = field(default_factory=dict)
+    unread: dict[str, Unread] = field(default_factory=dict)
     """Containers that nothing has read since a variable was given them."""
     guards: int = 0
     """Blocks around the current statement that hold exceptions back."""

@@ -225,8 +225,14 @@ def test_a_part_of_the_whole_graph_has_some_of_each_project(client):
     for project in ("shop", "bank"):
         text = f"We decided that Unguja of the {project} talks to Pemba, because the old one lost calls."
         ok(client.post("/documents/text", text=text, file_source=f"u {project}", project=project))
-    nodes = ok(client.get("/graphs", label="*", max_nodes=3))["nodes"]
-    assert {one["id"].partition("/")[0] for one in nodes} == {"bank", "shop", "user"}
+
+    def projects(most):
+        nodes = ok(client.get("/graphs", label="*", max_nodes=most))["nodes"]
+        return {one["id"].partition("/")[0] for one in nodes}
+
+    every = projects(1000)
+    assert every >= {"bank", "shop", "user"}
+    assert projects(len(every)) == every
 
 
 def test_what_a_person_states_goes_along_when_two_projects_are_joined(client):

@@ -357,9 +357,9 @@ def test_a_small_addition_costs_a_warm_process_few_milliseconds(memory, path):
     spent = []
     for _ in range(5):
         path.write_bytes(session.ask().text)
-        began = time.perf_counter()
+        began = time.process_time()
         take(memory, path)
-        spent.append(time.perf_counter() - began)
+        spent.append(time.process_time() - began)
     assert min(spent) < 0.05
 
 

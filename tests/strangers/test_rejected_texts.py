@@ -445,3 +445,17 @@ def test_without_a_failure_there_is_no_log_and_no_note(place, ragmem):
     assert done.returncode == 0
     assert "failed" not in done.stderr
     assert not (place.ragmem / "state" / "failures.log").exists()
+
+
+def test_a_later_command_of_the_process_does_not_name_the_log_of_an_earlier_one(tmp_path):
+    code = (
+        "import sys\n"
+        "from ragmem.__main__ import run\n"
+        "from ragmem.readers import failures\n"
+        "failures.LOG.written = sys.argv[1]\n"
+        "sys.exit(run(['inspect', 'config', '--json']))\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "failures.log")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

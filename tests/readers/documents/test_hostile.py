@@ -315,8 +315,9 @@ def test_an_answer_that_is_nonsense_is_a_refusal(
     )
     with (
         Converter(seconds=SECONDS) as converter,
-        pytest.raises(RefusedError, match="no answer that can be read"),
+        pytest.raises(RefusedError, match=r"no answer that can be read|the process that reads it ended"),
     ):
+        # It may have ended before it was asked.
         converter.convert(tmp_path / "any.pdf")
 
 

@@ -22,7 +22,7 @@ $(VENV)/.pip:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.pip pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[onnx,serve]"
+	$(BIN)/python -m pip install --quiet --editable ".[code,onnx,serve]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed pyproject.toml

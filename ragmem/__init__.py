@@ -2,3 +2,21 @@
 
 # A literal on purpose: importlib.metadata would cost every start some 60 ms.
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False
+"""Type checkers take it as true; the one of `typing` would cost every start the import of that module."""
+
+if TYPE_CHECKING:
+    from ragmem.memory import Ragmem
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import the API when it is asked for, so that `import ragmem` stays cheap."""
+        if name != "Ragmem":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ragmem.memory import Ragmem  # noqa: PLC0415 - loaded on first use
+
+        return Ragmem
+
+
+__all__ = ["Ragmem", "__version__"]

@@ -52,7 +52,7 @@ def main() -> int:
 
 def _fill(folder: Path) -> None:
     """Seed the home, and let an assistant be given something."""
-    from ragmem.memory import Ragmem
+    from ragmem import Ragmem
 
     with Ragmem.open(home=folder, cwd=folder / "repos" / "tideline") as memory:
         memory.seed()
@@ -64,9 +64,9 @@ def _fill(folder: Path) -> None:
 
 
 async def _walk(folder: Path) -> None:
+    from ragmem import Ragmem
     from ragmem.cli.explorer.app import Explorer
     from ragmem.cli.explorer.reading import Reader
-    from ragmem.memory import Ragmem
 
     for theme in ("dark", "light", "wide"):
         with Ragmem.open(home=folder, cwd=folder) as memory, Reader(memory) as reader:

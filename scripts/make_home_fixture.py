@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ragmem import Ragmem
 from ragmem.catalog.fulltext import search as search_text
-from ragmem.memory import Ragmem
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRATCH = Path("/tmp/ragmem-fixture")

@@ -1,12 +1,14 @@
 """Start-up: what each answer may import, counted in modules, because milliseconds depend on the machine."""
 
 import importlib
+import re
 import subprocess
 import sys
 
 import pytest
 
-from ragmem.cli.app import COMMANDS, load_command
+import ragmem as ragmem_package
+from ragmem.cli.app import COMMANDS, GROUPS, load_command
 
 # What takes tenths of seconds to import, or seconds.
 HEAVY = [
@@ -136,6 +138,23 @@ def test_a_seed_that_finds_nothing_new_opens_neither_a_store_nor_a_model(ragmem)
     assert not loaded.intersection([*HEAVY, "numpy"])
 
 
+def test_the_package_exports_the_api_and_imports_it_when_it_is_asked_for(python_alone):
+    alone = modules(f"import sys; import ragmem; {REPORT}") - python_alone
+    asked = modules(f"import sys; from ragmem import Ragmem; assert Ragmem.open; {REPORT}")
+
+    assert alone == {"ragmem"}
+    assert "ragmem.memory" in asked
+    assert not asked.intersection(HEAVY)
+
+
+def test_a_name_that_the_package_has_not_is_an_error():
+    with pytest.raises(ImportError, match="cannot import name 'Ragmen'"):
+        exec("from ragmem import Ragmen")
+    with pytest.raises(AttributeError, match="module 'ragmem' has no attribute 'Ragmen'"):
+        ragmem_package.Ragmen  # noqa: B018
+    assert ragmem_package.Ragmem.__name__ in ragmem_package.__all__
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_says(name):
     module = importlib.import_module(COMMANDS[name].module)
@@ -146,13 +165,23 @@ def test_the_table_says_what_the_command_says(name):
     assert COMMANDS[name].help.lower().startswith(meaning.rstrip(".").lower())
 
 
-def test_the_help_lists_all_commands(ragmem):
+def test_the_help_lists_all_commands_in_their_groups(ragmem):
     shown = ragmem("--help")
 
     assert shown.returncode == 0
-    listed = shown.stdout.partition("Commands:\n")[2]
-    assert [line.split()[0] for line in listed.splitlines()[: len(COMMANDS)]] == list(COMMANDS)
-    assert all(entry.help in listed for entry in COMMANDS.values())
+    listed = re.findall(r"^(\w+):\n((?:  .+\n)+)", shown.stdout, re.MULTILINE)
+    groups = {title: [line.split()[0] for line in rows.splitlines()] for title, rows in listed}
+    assert {title: groups[title] for title in GROUPS} == {title: [*rows] for title, rows in GROUPS.items()}
+    assert list(groups) == ["Options", *GROUPS]
+    assert "Commands:" not in shown.stdout
+    helps = [entry.help for entry in COMMANDS.values()]
+    assert all(one in shown.stdout for one in helps)
+    columns = {line.index(one) for one in helps for line in shown.stdout.splitlines() if one in line}
+    assert len(columns) == 1
+
+
+def test_every_command_is_in_one_group():
+    assert sum(map(len, GROUPS.values())) == len(COMMANDS)
 
 
 def test_no_argument_shows_the_help(ragmem):

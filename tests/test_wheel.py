@@ -217,6 +217,18 @@ def test_a_document_asks_for_the_extra_that_reads_it(run, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_code_of_other_languages_than_python_asks_for_the_extra_that_reads_it(run, tmp_path):
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "pay.go").write_text("package shop\n\nfunc Charge() {}\n")
+    (folder / "pay.py").write_text("def charge():\n    pass\n")
+    done = run("ingest", "--code", str(folder))
+    assert done.returncode == 3
+    assert "1 new" in done.stdout
+    needs = "it needs tree_sitter, which is not installed: pip install 'ragmem[code]'"
+    assert done.stderr == f"failed: pay.go: {needs}\n"
+
+
 def test_on_a_terminal_the_explorer_asks_for_its_extra(empty, run, tmp_path):
     assert run("ingest", "--kind", "general", str(ROOT / "examples" / "README.md")).returncode == 0
     leader, follower = pty.openpty()

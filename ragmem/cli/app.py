@@ -21,38 +21,57 @@ class Entry:
     help: str
 
 
-COMMANDS: dict[str, Entry] = {
-    "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
-    "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
-    "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
-    "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
-    "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
-    "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
-    "connect": Entry("ragmem.cli.connect", "Let an assistant remember: wire its hooks to this memory."),
-    "disconnect": Entry("ragmem.cli.disconnect", "Take an assistant's hooks out again, and nothing else."),
-    "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
-    "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
-    "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
-    "projects": Entry("ragmem.cli.projects", "List projects, join two that are one, split, rename, move."),
-    "gc": Entry("ragmem.cli.gc", "Archive the lone and empty, merge near copies; undo it."),
-    "forget": Entry("ragmem.cli.forget", "Take memories out: into the archive, or for good."),
-    "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
-    "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
-    "inspect": Entry("ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."),
-    "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
-    "import": Entry("ragmem.cli.import_", "Bring in what an export holds, twice as well as once."),
-    "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
-    "restore": Entry("ragmem.cli.restore", "Put a backup in the memory's place; what was there is kept."),
-    "store": Entry("ragmem.cli.store", "Show where the memory lies, or copy it to another store."),
-    "models": Entry("ragmem.cli.models", "Show the models, choose, fetch and try them."),
-    "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
-    "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
-    "agents": Entry("ragmem.cli.agents", "Show who works here; signal, send messages, wait for them."),
-    "completions": Entry(
-        "ragmem.cli.completions", "Show and install what completes ragmem in bash, zsh and fish."
-    ),
-    "warm": Entry("ragmem.cli.warm", "Show and end the process that answers hooks."),
+GROUPS: dict[str, dict[str, Entry]] = {
+    "Everyday": {
+        "query": Entry("ragmem.cli.query", "Find the memories that answer a question."),
+        "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
+        "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
+        "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
+        "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
+        "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
+        "inspect": Entry(
+            "ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."
+        ),
+        "projects": Entry(
+            "ragmem.cli.projects", "List projects, join two that are one, split, rename, move."
+        ),
+    },
+    "Assistants": {
+        "connect": Entry("ragmem.cli.connect", "Let an assistant remember: wire its hooks to this memory."),
+        "disconnect": Entry(
+            "ragmem.cli.disconnect", "Take an assistant's hooks out again, and nothing else."
+        ),
+        "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
+        "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
+        "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
+        "agents": Entry("ragmem.cli.agents", "Show who works here; signal, send messages, wait for them."),
+    },
+    "Care": {
+        "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
+        "gc": Entry("ragmem.cli.gc", "Archive the lone and empty, merge near copies; undo it."),
+        "forget": Entry("ragmem.cli.forget", "Take memories out: into the archive, or for good."),
+        "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
+        "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
+        "restore": Entry("ragmem.cli.restore", "Put a backup in the memory's place; what was there is kept."),
+        "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
+        "import": Entry("ragmem.cli.import_", "Bring in what an export holds, twice as well as once."),
+        "store": Entry("ragmem.cli.store", "Show where the memory lies, or copy it to another store."),
+        "completions": Entry(
+            "ragmem.cli.completions", "Show and install what completes ragmem in bash, zsh and fish."
+        ),
+    },
+    "Models": {
+        "models": Entry("ragmem.cli.models", "Show the models, choose, fetch and try them."),
+    },
+    "Serve": {
+        "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
+        "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
+        "warm": Entry("ragmem.cli.warm", "Show and end the process that answers hooks."),
+    },
 }
+"""The commands under the titles that `ragmem --help` and the reference show them under."""
+
+COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
 
 HELP = """Memory for AI coding assistants, on this machine.
 
@@ -82,6 +101,13 @@ class LazyGroup(typer.core.TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Click's signature
         """Return a placeholder with the help line; `resolve_command` brings the command itself."""
         return _placeholder(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's signature
+        """Write the commands group by group, with their help lines in one column."""
+        width = max(map(len, COMMANDS))
+        for title, entries in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Import the command that was named; an unknown name raises with the nearest one."""

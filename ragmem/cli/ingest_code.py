@@ -10,6 +10,9 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK
 if TYPE_CHECKING:
     from ragmem.services.code_report import CodeReport
 
+NAMED = 3
+"""Files that failed for the same reason, of which it tells the paths."""
+
 SHOWN = 10
 """Files that were skipped or not read whole, of which the human report tells."""
 
@@ -41,10 +44,14 @@ def _say(report: "CodeReport", *, quiet: bool) -> None:
     made = "would be" if report.dry_run else "are"
     counted = f"{plural(report.symbols, 'symbol', 'symbols')} and {plural(report.edges, 'edge', 'edges')}"
     say(f"{counted} {made} in the graph; {report.seconds:.2f} s")
-    for path, reason in report.failed[:SHOWN]:
-        tell(f"failed: {path}: {reason}")
-    if len(report.failed) > SHOWN:
-        tell(f"... and {len(report.failed) - SHOWN:,} more failed; --json counts them by their reasons")
+    failed: dict[str, list[str]] = {}
+    for path, reason in report.failed:
+        failed.setdefault(reason, []).append(path)
+    for reason, paths in list(failed.items())[:SHOWN]:
+        more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
+        tell(f"failed: {', '.join(paths[:NAMED])}{more}: {reason}")
+    if left := sum(map(len, list(failed.values())[SHOWN:])):
+        tell(f"... and {left:,} more failed; --json counts them by their reasons")
     if quiet:
         return
     for old, new in report.renamed[:SHOWN]:

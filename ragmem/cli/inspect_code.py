@@ -75,6 +75,10 @@ def _say_overview(found: dict[str, Any], most: int) -> None:
         tell(f"note: {one['file']}: {one['problem']}")
     if not found["complete"]:
         tell("note: the code was not read to its end: ragmem ingest --code .")
+    from ragmem.readers.code.parsing import EXTRA, has_parser
+
+    if not has_parser():
+        tell(f"note: languages other than Python need tree_sitter: {EXTRA}")
 
 
 def _say_folder(found: dict[str, Any], most: int) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  ragmem models bundle ragmem.tar --extras onnx,serve
+  ragmem models bundle ragmem.tar --extras code,onnx,serve
   ragmem models bundle ragmem.tar --dry-run
   ragmem models bundle --verify ragmem.tar
 

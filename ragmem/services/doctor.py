@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor_agents import AGENTS
+from ragmem.services.doctor_code import GRAMMARS
 from ragmem.services.doctor_database import DATABASE_CHECKS, FIRST
 from ragmem.services.doctor_documents import DOCUMENTS
 from ragmem.services.doctor_events import EVENTS
@@ -30,6 +31,7 @@ def examine(patient: Patient) -> Report:
         inside += _run(FIRST, patient)
         if not _any_failed(inside):
             inside += _run(DATABASE_CHECKS, patient)
+            inside += _run(GRAMMARS, patient)
             inside += _run(CHANGE, patient)
             inside += _run(EXTRACTION_CHECKS, patient)
             inside += _run(SPEND, patient)

@@ -33,6 +33,7 @@ WAITS_LONG = timedelta(days=1)
 _PUT_ASIDE = (REPLACED, "before-repair-")
 
 EXTRAS: tuple[tuple[str, str], ...] = (
+    ("code", "tree_sitter"),
     ("onnx", "onnxruntime"),
     ("mlx", "mlx"),
     ("mlx-embeddings", "mlx_embeddings"),

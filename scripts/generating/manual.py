@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from generating.environment import VARIABLES
-from generating.tree import Command, Option, exit_codes
+from generating.tree import Command, Option, exit_codes, groups
 from ragmem import __version__
 
 WIDTH = 78
@@ -66,11 +66,11 @@ def manual_page(tree: Command) -> str:
         _text("COMMAND --help"),
         ".SH DESCRIPTION",
         *_filled(tree.description),
-        ".PP",
-        "The commands, each told of below:",
     ]
-    for command in tree.commands:
-        lines += _item(f"ragmem {command.name}", command.summary)
+    for title, commands in groups(tree):
+        lines += [".PP", f"{title}:"]
+        for command in commands:
+            lines += _item(f"ragmem {command.name}", command.summary)
     for paragraph in CONTRACT.split("\n\n"):
         lines += [".PP", *_filled(paragraph)]
     lines += [

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generating.tree import Command
-from ragmem.memory import Ragmem
+from ragmem import Ragmem
 from ragmem.serve.app import create_app
 from ragmem.serve.origin import Names
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generating.tree import Argument, Command, Option, exit_codes
+from generating.tree import Argument, Command, Option, exit_codes, groups
 
 CONTRACT = """\
 ## What holds for every command
@@ -37,19 +37,21 @@ def reference(tree: Command) -> str:
         "",
         f"{tree.summary}. {tree.description}",
         "",
-        "| command | what it does |",
-        "|---|---|",
-        *(
-            f"| [`ragmem {item.name}`](#ragmem-{item.name}) | {_cell(item.summary)} |"
-            for item in tree.commands
-        ),
-        "",
+        *_list(tree),
         CONTRACT + exit_code_table(),
         "",
     ]
     for command in tree.commands:
         lines += _section(command, level=2)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _list(tree: Command) -> Iterator[str]:
+    for title, commands in groups(tree):
+        yield from (f"**{title}**", "", "| command | what it does |", "|---|---|")
+        for item in commands:
+            yield f"| [`ragmem {item.name}`](#ragmem-{item.name}) | {_cell(item.summary)} |"
+        yield ""
 
 
 def exit_code_table() -> str:

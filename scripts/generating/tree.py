@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ragmem import errors
 from ragmem.assistants.table import ASSISTANTS
-from ragmem.cli.app import COMMANDS, EPILOG, HELP, build, load_command
+from ragmem.cli.app import COMMANDS, EPILOG, GROUPS, HELP, build, load_command
 
 PROGRAM = "ragmem"
 
@@ -142,6 +142,12 @@ def read_tree() -> Command:
         examples=(),
         exit_codes=_codes(EPILOG, ()),
     )
+
+
+def groups(tree: Command) -> Iterator[tuple[str, tuple[Command, ...]]]:
+    """Yield the groups of `ragmem --help`: the title, and the commands of the tree under it."""
+    for title, names in GROUPS.items():
+        yield title, tuple(item for item in tree.commands if item.name in names)
 
 
 def exit_codes() -> Iterator[tuple[str, str]]:

@@ -4,14 +4,20 @@ import functools
 import importlib
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from ragmem.errors import SourceError
 from ragmem.readers.code.syntax import Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Language, Node, Parser, Query, Tree
 
     Captures = dict[str, list[Node]]
+
+EXTRA = "pip install 'ragmem[code]'"
+"""Installs tree-sitter and its grammars, which every language but Python needs."""
 
 LONGEST_SECONDS = 5.0
 """Of the processor; the largest files that people write take a fifth of this."""
@@ -38,22 +44,38 @@ class Parsed:
     problem: str
 
 
+def has_parser() -> bool:
+    """Tell whether tree-sitter is installed."""
+    return find_spec("tree_sitter") is not None
+
+
+def grammar_module(package: str) -> ModuleType:
+    """Import a grammar; raises SourceError where it or tree-sitter is not installed."""
+    try:
+        importlib.import_module("tree_sitter")
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise SourceError(f"it needs {error.name}, which is not installed: {EXTRA}") from error
+
+
 @functools.lru_cache(maxsize=16)
 def _loaded(package: str, entry: str, query: str) -> "tuple[Language, Query]":
+    module = grammar_module(package)
     from tree_sitter import Language, Query  # noqa: PLC0415 - a question must not pay for it
 
-    language = Language(getattr(importlib.import_module(package), entry)())
+    language = Language(getattr(module, entry)())
     return language, Query(language, query)
 
 
 def parsed(source: bytes, syntax: Syntax) -> Parsed:
     """Parse a text; `problem` names the lines that do not follow the grammar.
 
-    Raises SlowFileError for a text that no parser gets through in LONGEST_SECONDS.
+    Raises SlowFileError for a text that no parser gets through in LONGEST_SECONDS, SourceError without the
+    extra `code`.
     """
+    grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
-    grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
     parser = Parser(grammar)
     _check_time(parser, source)
     tree = parser.parse(source)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from ragmem.domain.code import ParsedFile
 from ragmem.domain.python_code import parse_python
+from ragmem.errors import SourceError
+from ragmem.readers.code.parsing import grammar_module
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Node
@@ -30,7 +32,11 @@ def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
         at = getattr(error, "lineno", None)
         if not isinstance(error, SyntaxError) or not at:
             break
-        first, last = _statement(lines, min(at, len(lines)) - 1)
+        try:
+            first, last = _statement(lines, min(at, len(lines)) - 1)
+        except SourceError as missing:
+            problem = f"{_unreadable(error)}; to leave out that statement alone {missing}"
+            return replace(parse_python(path, ""), problem=f"{problem}, then ingest --code --rebuild")
         if first in left_out:
             break
         left_out.append(first)
@@ -43,18 +49,24 @@ def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
         else:
             shown = ", ".join(str(line + 1) for line in sorted(left_out)[:5])
             return replace(parsed, problem=f"left out what this Python cannot read, from line {shown}")
-    empty = parse_python(path, "")
-    return replace(empty, problem=f"Python cannot read it: {getattr(error, 'msg', None) or error}")
+    return replace(parse_python(path, ""), problem=_unreadable(error))
+
+
+def _unreadable(error: Exception) -> str:
+    return f"Python cannot read it: {getattr(error, 'msg', None) or error}"
 
 
 def _statement(lines: list[str], line: int) -> tuple[int, int]:
-    """Return the first and last line (from 0) of the innermost statement around one."""
+    """Return the first and last line (from 0) of the innermost statement around one.
+
+    Raises SourceError without the extra `code`.
+    """
+    grammar = grammar_module("tree_sitter_python")
     from tree_sitter import Language, Parser  # noqa: PLC0415 - only files that fail need it
-    from tree_sitter_python import language  # noqa: PLC0415
 
     source = "\n".join(lines).encode("utf-8", "replace")
     column = len(lines[line]) - len(lines[line].lstrip())
-    node: Node | None = Parser(Language(language())).parse(source).root_node
+    node: Node | None = Parser(Language(grammar.language())).parse(source).root_node
     found = (line, line)
     while node is not None:
         if _is_statement(node):

@@ -31,7 +31,8 @@ def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFil
     """Return what a file defines and refers to; `path` is relative to the repository, with slashes.
 
     Never raises for what the file holds: `problem` says what was not read, and a file that is too large,
-    minified or generated is its module alone. Raises SourceError for a file in no known language.
+    minified or generated is its module alone. Raises SourceError for a file in no known language, and for one
+    whose grammar is not installed.
     """
     name = language or language_of(path)
     if name is None or name not in LANGUAGES:

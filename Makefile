@@ -9,8 +9,10 @@ DATA   ?= ../shared/eval
 # Three workers, on two cores too: tests wait for processes, servers and deadlines as often as for a core.
 # A worker that has nothing left takes from the others, so that a long test at the end holds up only one.
 TEST_OPTIONS ?= -n 3 --dist worksteal
+# Tests that start few processes and need no model.
+QUICK_TESTS  := tests/domain tests/assistants tests/test_config.py tests/test_docs.py tests/test_front_door.py
 
-.PHONY: help install dev demo test check format bench completions web wheel sbom quickstart clean
+.PHONY: help install dev demo test quick check format bench completions web wheel sdist sbom quickstart clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -40,6 +42,13 @@ demo: $(VENV)/.installed ## Seed the example home, ask three questions, look ins
 test: $(VENV)/.dev check ## Run the quality gates and all tests
 	$(BIN)/python -m pytest $(TEST_OPTIONS)
 
+quick: $(VENV)/.dev ## Run lint, types and the fast tests, in under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" --hypothesis-profile quick $(QUICK_TESTS)
+
 check: $(VENV)/.dev ## Run the quality gates without the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -66,6 +75,10 @@ bench: $(VENV)/.dev ## Run the benchmarks (DATA=folder of the evaluation sets)
 wheel: $(VENV)/.pip ## Build the wheel into dist/
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	@$(BIN)/python -m pip hash dist/ragmem-*.whl
+
+sdist: $(VENV)/.pip ## Build the source distribution into dist/
+	$(BIN)/python -m pip install --quiet "hatchling>=1.27"
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -t sdist -d dist
 
 sbom: $(VENV)/.dev ## Write what the package and its extras consist of into dist/sbom.json
 	@mkdir -p dist

@@ -14,7 +14,12 @@ from ragmem.cli.app import build
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")],
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob(".github/**/*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("examples/**/*.md"),
+    ],
     key=str,
 )
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]

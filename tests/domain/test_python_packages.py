@@ -10,6 +10,7 @@ from python_packages import compared, recall
 
 
 @pytest.mark.parametrize("package", ["pathspec", "typer", "rich"])
+@pytest.mark.slow
 def test_imports_and_bases_are_those_that_python_sees(package):
     found = compared(package)
     assert len(found.imports_seen) > 50

@@ -402,6 +402,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("part", HOSTILE)
+@pytest.mark.slow
 def test_no_text_takes_more_than_linear_time(part):
     text = (part * (SIZE // len(part) + 1))[:SIZE]
 

@@ -12,6 +12,13 @@ def mark(kind: str) -> str:
     return f"{_BEGIN}{kind}]"
 
 
+def without_kinds(text: str) -> str:
+    """Return a text of the same length whose marks tell no kind: a kind labels nothing that follows."""
+    if _BEGIN not in text:
+        return text
+    return MARKED.sub(lambda found: _BEGIN + "." * (len(found[0]) - len(_BEGIN) - 1) + "]", text)
+
+
 def without_marks(text: str) -> str:
     """Return a text with an ellipsis for each mark, for what is searched: nobody wrote its words."""
     return MARKED.sub("…", text) if _BEGIN in text else text

@@ -9,7 +9,7 @@ from ragmem.domain.secret_commands import in_calls, in_clients, in_key_calls, in
 from ragmem.domain.secret_directives import in_directives
 from ragmem.domain.secret_dress import undressed
 from ragmem.domain.secret_lists import in_lists
-from ragmem.domain.secret_marks import MARKED
+from ragmem.domain.secret_marks import MARKED, without_kinds
 from ragmem.domain.secret_names import in_cookies, in_headers, named
 from ragmem.domain.secret_places import in_addresses, in_files, key_blocks
 from ragmem.domain.secret_sentences import in_sentences
@@ -39,6 +39,7 @@ def search(text: str, *, allow: Patterns = (), extra: Patterns = ()) -> list[Sec
     Those in disguise are found as well (colours, escapes, invisible letters, breaks within them), and of
     base64 and hexadecimal the whole of what stands for a text with a secret.
     """
+    text = without_kinds(text)
     # One byte for each character, in which all that is looked for is found much faster than in the text.
     raw = text.encode("ascii", "replace")
     small = raw.lower()

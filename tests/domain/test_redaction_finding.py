@@ -5,7 +5,7 @@ import string
 from base64 import b64encode
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.redaction import DEFAULT, find_secrets
@@ -224,7 +224,14 @@ def test_a_key_that_was_cut_is_found_whatever_stands_behind_it():
     assert found.end >= len(key)
 
 
+@pytest.mark.parametrize("kind", ["npm token", "password", "enable password", "private key"])
+@pytest.mark.parametrize("text", ["{}\n0001;a", "see {}:\n\nhunter2x9Q!\n", "| {} |\n| --- |\n| 0001;a |"])
+def test_the_kind_of_a_mark_is_no_label_of_what_stands_below(kind, text):
+    assert find_secrets(text.format(f"[redacted: {kind}]")) == []
+
+
 @settings(max_examples=60, deadline=None)
+@example("npm", "", "0001;a")
 @given(st.sampled_from(sorted(KEYS)), st.text(max_size=40), st.text(max_size=40))
 def test_nothing_changes_but_the_secrets_themselves(name, before, after):
     text = f"{before}\n{KEYS[name]}\n{after}"
